@@ -90,6 +90,7 @@ export const messages = {
     'The image must be at least {least} pixels wide for this short link.',
   ],
   not_allowed: ['The {field} must be {options}.', notListed],
+  'not_allowed.text': ['The {field} must be {options}.', '{label} must be {options}.'],
   'not_allowed.page': ['The after parameter cannot be sent together with page: leave out one of them.', notTogether],
   'not_allowed.order': [
     'The after parameter follows the order of ids: leave out sort_by, or send sort_by=id.',

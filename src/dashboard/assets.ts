@@ -17,6 +17,7 @@ const sheets = [
   'parts/statistics',
   'parts/links',
   'parts/history',
+  'parts/rules',
   'parts/qr',
   'pages',
 ]

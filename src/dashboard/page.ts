@@ -62,8 +62,8 @@ export interface Pages {
   get(path: string, scope: PageScope, page: PageHandler): void
   /** Adds a file, such as an image, for GET. The handler sends the response. */
   getFile(path: string, scope: PageScope, handler: (request: PageRequest) => Promise<Outcome>): void
-  /** Adds a page for a form. */
-  post(path: string, scope: PageScope, page: PageHandler): void
+  /** Adds a page for a form, which has at most 200 fields by default. */
+  post(path: string, scope: PageScope, page: PageHandler, maxFields?: number): void
   /** Adds a page for a form with files, whose values are a `Buffer`. */
   postFiles(path: string, scope: PageScope, page: PageHandler, limits?: FormLimits): void
   /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */

@@ -95,8 +95,8 @@ export class PageServer implements Pages {
     })
   }
 
-  post(path: string, scope: NeededScope | null, page: PageHandler): void {
-    this.#addForm(path, permitted(scope, page), readPlainForm)
+  post(path: string, scope: NeededScope | null, page: PageHandler, maxFields = maxFormFields): void {
+    this.#addForm(path, permitted(scope, page), (exchange) => readForm(exchange, maxFormBytes, maxFields))
   }
 
   postFiles(path: string, scope: NeededScope | null, page: PageHandler, limits: FormLimits = fileLimits): void {
@@ -285,9 +285,9 @@ async function readFormWithFiles(exchange: Exchange, limits: FormLimits): Promis
   return bytes.code === 'body_too_large' && tooLarge ? new Failure(bytes.code, tooLarge) : bytes
 }
 
-async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
+async function readForm(exchange: Exchange, maxBytes: number, maxFields = maxFormFields): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxBytes)
-  return bytes instanceof Failure ? bytes : parseForm(bytes, maxFormFields)
+  return bytes instanceof Failure ? bytes : parseForm(bytes, maxFields)
 }
 
 /**

@@ -4,7 +4,7 @@ import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { colors } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { type Html, html } from '../http/html.ts'
+import { type Html, html, type Part } from '../http/html.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition } from '../storage/records.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './page.ts'
@@ -29,7 +29,7 @@ interface EditForm {
   readonly name: string
   readonly controls: (state: FormState) => Html
   /** Formats a value of the form to compare two versions of the record; unchanged by default. */
-  readonly format?: (field: string, value: string) => string
+  readonly format?: (field: string, value: string) => Part
 }
 
 export interface RecordForms<Row extends { readonly id: number }> {
@@ -43,6 +43,10 @@ export interface RecordForms<Row extends { readonly id: number }> {
   /** Converts form values to API fields. By default, they are the same. */
   readonly fieldsIn?: (values: Fields, request: PageRequest) => Fields
   readonly editForm: (record: Row, request: PageRequest) => Promise<EditForm>
+  /** Returns the form after one of its buttons has changed it without saving; null for the button that saves. */
+  readonly edited?: (form: Fields) => FormState | null
+  /** The maximum number of fields, if a form can have more than others. */
+  readonly maxFields?: number
 }
 
 /** Adds the pages that create and edit records of one kind. */
@@ -52,6 +56,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
   forms: RecordForms<Row>,
 ): void {
   const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }), fieldsIn = (form) => form } = forms
+  const { edited = () => null, maxFields } = forms
   const section = `${what}s` as const
   const home = `/app/${section}`
   const find = async ({ account }: PageRequest, id: number) => found(await actions.find(account, id), what)
@@ -61,10 +66,12 @@ export function addRecordForms<Row extends { readonly id: number }>(
   )
 
   const insert: PageHandler = async (request) => {
+    const state = edited(request.fields)
+    if (state !== null) return newPage(state, request)
     const { id } = (await insertRecord(actions, db, request.actor, fieldsIn(request.fields, request))).record
     return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
   }
-  pages.post(home, `${section}:write`, formHandler(newPage, insert))
+  pages.post(home, `${section}:write`, formHandler(newPage, insert), maxFields)
 
   pages.get(`${home}/:id/edit`, `${section}:write`, async (request) => {
     const id = idParam(request, what)
@@ -73,30 +80,41 @@ export function addRecordForms<Row extends { readonly id: number }>(
     return { ...editPage(`${home}/${id}`, await editForm(record, request), state), section }
   })
 
-  pages.post(`${home}/:id`, `${section}:write`, async (request) => {
-    const { version, ...form } = request.fields
-    const sent = fieldsIn(form, request)
-    const id = idParam(request, what)
-    const path = `${home}/${id}`
-    const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
-    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id })
-    const now = await find(request, id)
-    const shown = await editForm(now.record, request)
-    const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
-    if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
-    const differences = differencesOf(
-      sent,
-      fieldsIn(valuesOf(now.record, request), request),
-      forms.labels,
-      shown.format,
-    )
-    return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
-  })
+  pages.post(
+    `${home}/:id`,
+    `${section}:write`,
+    async (request) => {
+      const id = idParam(request, what)
+      const path = `${home}/${id}`
+      const change = edited(request.fields)
+      if (change !== null) {
+        const { record } = await find(request, id)
+        return { ...editPage(path, await editForm(record, request), change), section }
+      }
+      const { version, ...form } = request.fields
+      const sent = fieldsIn(form, request)
+      const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
+      if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id })
+      const now = await find(request, id)
+      const shown = await editForm(now.record, request)
+      const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
+      if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
+      const differences = differencesOf(
+        sent,
+        fieldsIn(valuesOf(now.record, request), request),
+        forms.labels,
+        shown.format,
+      )
+      return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
+    },
+    maxFields,
+  )
 }
 
 function editPage(path: string, { name, controls }: EditForm, state: FormState, message: Html | null = null) {
   const version = hiddenFields({ version: state.field('version').value })
-  const form = guardedForm(path, 'Save', html`${version}${state.withErrors(controls(state))}`, path)
+  const body = html`${version}${state.withErrors(controls(state))}`
+  const form = guardedForm(path, 'Save', body, path, state.focus !== null)
   return { title: `Edit ${name}`, heading: html`Edit <bdi>${name}</bdi>`, body: html`${message}${form}` }
 }
 
@@ -125,15 +143,21 @@ export function nameAndColor(labels: { readonly name: string; readonly color: st
   return { labels, initialValues: async () => ({ color: 1 }), newControls, editForm }
 }
 
-/** Renders a form with a button. Scripts ask before people leave it with changes. */
-export function guardedForm(action: string, label: string, controls: Html, cancel: string | null): Html {
-  return html`<form method="post" action="${action}" class="form" data-guard novalidate>${controls}
+/** Renders a form with a button. Scripts ask before people leave it with changes: any, or also those of `isChanged`. */
+export function guardedForm(
+  action: string,
+  label: string,
+  controls: Html,
+  cancel: string | null,
+  isChanged = false,
+): Html {
+  return html`<form method="post" action="${action}" class="form" data-guard="${isChanged ? 'changed' : ''}" novalidate>${controls}
 <div class="actions">${submitButton({ label })}${cancel && linkButton({ label: 'Cancel', href: cancel })}</div></form>`
 }
 
 /** Renders the form for a new record, which is posted to the path of the list. */
-export function newRecordForm(home: string, label: string, controls: Html): Html {
-  return guardedForm(home, label, html`${onceField()}${controls}`, home)
+export function newRecordForm(home: string, label: string, controls: Html, isChanged = false): Html {
+  return guardedForm(home, label, html`${onceField()}${controls}`, home, isChanged)
 }
 
 /** Returns the precondition that the record still has the version that the form was opened with; null without one. */

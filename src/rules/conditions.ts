@@ -127,7 +127,7 @@ const language: Rule<string> = {
   parse: (text) =>
     text.length <= 64 && languageRange.test(text)
       ? text
-      : new Refusal('not_allowed', { options: 'a language such as de or pt-BR' }),
+      : new Refusal('not_allowed.text', { options: 'a language such as de or pt-BR' }),
 }
 
 const normalizedRange = memoized(normalizeLanguage)
@@ -280,7 +280,7 @@ export const conditions = {
           'A period such as `09:00-17:30` in the time zone of the account, without its end. `22:00-06:00` belongs to the day on which it starts.',
       }),
       parse: (text) =>
-        parseHours(text) === null ? new Refusal('not_allowed', { options: 'a period such as 09:00-17:30' }) : text,
+        parseHours(text) === null ? new Refusal('not_allowed.text', { options: 'a period such as 09:00-17:30' }) : text,
     }),
     matches: (hours, _, { minute }) => {
       const period = parseHours(hours)

@@ -231,7 +231,12 @@ describe('rules in records', () => {
   test('report all violations together, each at its place', async () => {
     const rules = [{ name: '', countries: ['XX'], hours: '9' }, rule, variants({ url: 'x', weight: 0 }, 1)]
     assert.deepEqual(await refusalsOf(rules), [
-      ...['rules.0.name required', 'rules.0.countries not_allowed', 'rules.0.hours not_allowed'],
+      ...[
+        'rules.0.name required',
+        'rules.0.countries not_allowed',
+        'rules.0.hours not_allowed',
+        'rules.0.url required',
+      ],
       ...['rules.2.urls.0.url not_absolute', 'rules.2.urls.0.weight out_of_range', 'rules.2.urls.1 not_an_object'],
     ])
     const { body } = await send('POST', '/links', {

@@ -26,7 +26,8 @@ export const maxRules = 20
 /** In bytes of UTF-8. */
 const maxBytes = 16 * 1_024
 export const maxRuleName = 50
-const [minVariants, maxVariants, maxWeight] = [2, 10, 100]
+export const maxVariants = 10
+const [minVariants, maxWeight] = [2, 100]
 
 const url = destinationUrl('The destination of visitors who match.', maxTargetLength)
 const weight = integer({ maximum: maxWeight, description: 'The share of visitors, relative to the other weights.' })
@@ -45,33 +46,38 @@ const variants: Field<readonly Variant[] | undefined> = {
     if (!Array.isArray(raw)) return notAList(raw)
     if (raw.length === 0) return new Refusal('required')
     if (raw.length > maxVariants) return new Refusal('too_many', { most: maxVariants })
-    if (raw.length < minVariants) return new Refusal('not_allowed', { options: `a list of at least ${minVariants}` })
+    if (raw.length < minVariants)
+      return new Refusal('not_allowed.text', { options: `a list of at least ${minVariants}` })
     return readAll(raw, variantForm)
   },
 }
 
 const conditionFields = Object.fromEntries(conditionNames.map((name) => [name, conditions[name].field]))
 
-const ruleForm = form<Rule>(
-  {
-    name: required(boundedText(maxRuleName, 'The name, unique within the link. Statistics show it.')),
-    ...conditionFields,
-    url: optional(url, undefined),
-    urls: variants,
-  } as Parameters<typeof form<Rule>>[0],
-  [],
-  (rule) => {
-    const { url, urls, from, until } = rule
-    const found: Violation[] = []
-    if (url === undefined && urls === undefined) found.push(new Refusal('required').at('url'))
-    if (url !== undefined && urls !== undefined)
-      found.push(new Refusal('not_allowed.reference', { others: 'url' }).at('urls'))
-    if (from !== undefined && until !== undefined && from >= until) {
-      found.push(new Refusal('not_after_start', { start: 'from', startLabel: conditions.from.label }).at('until'))
-    }
-    return found
-  },
-)
+const members = {
+  name: required(boundedText(maxRuleName, 'The name, unique within the link. Statistics show it.')),
+  ...conditionFields,
+  url: optional(url, undefined),
+  urls: variants,
+} as Parameters<typeof form<Rule>>[0]
+
+function conflictsIn({ url, urls, from, until }: Rule): Violation[] {
+  const found: Violation[] = []
+  if (url !== undefined && urls !== undefined)
+    found.push(new Refusal('not_allowed.reference', { others: 'url' }).at('urls'))
+  if (from !== undefined && until !== undefined && from >= until) {
+    found.push(new Refusal('not_after_start', { start: 'from', startLabel: conditions.from.label }).at('until'))
+  }
+  return found
+}
+
+const ruleForm = form<Rule>(members, [], conflictsIn)
+const ruleFormWithUrl = form<Rule>({ ...members, url: required(url) }, [], conflictsIn)
+
+function readRule(fields: Fields) {
+  const hasVariants = fields.urls !== undefined && fields.urls !== null && fields.urls !== ''
+  return (hasVariants ? ruleForm : ruleFormWithUrl).read(fields)
+}
 
 /** Unknown members that are named. More would take long to compare with the known ones. */
 const maxUnknown = 10
@@ -100,7 +106,7 @@ function readRules(raw: unknown): string | null | Refusal {
   if (list === null || list instanceof Refusal) return list
   if (!Array.isArray(list)) return notAList(list)
   if (list.length > maxRules) return new Refusal('too_many', { most: maxRules })
-  const rules = readAll(list, ruleForm)
+  const rules = readAll(list, { ...ruleForm, read: readRule })
   if (rules instanceof Refusal) return rules
   const clashes = nameClashes(rules)
   if (clashes.length > 0) return new PartRefusals(clashes)

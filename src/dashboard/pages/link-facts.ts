@@ -11,6 +11,7 @@ import { attributes } from '../parts/buttons.ts'
 import { shownValue } from '../parts/changes.ts'
 import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { breakableUrl, destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
+import { ruleList } from '../parts/rules.ts'
 
 /** What a link page shows about other records. */
 export interface LinkContext {
@@ -58,6 +59,7 @@ export function linkFacts(link: Link, context: LinkContext): Html {
   const updated = isChanged ? html`${timeAgo(link.updated_at, now)}${by(context.updatedBy)}` : null
   const facts = factList('facts', [
     [linkLabels.url, externalLink(url, html`<bdi>${breakableUrl(truncateMiddle(url, shownUrl))}</bdi>`)],
+    [linkLabels.rules, link.rules.length === 0 ? null : ruleList(link.rules, context.timeZone, shortLink)],
     ['After it expires', afterExpiry(link, context)],
     ...settingsThat(false),
     [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
@@ -85,7 +87,16 @@ export function linkFacts(link: Link, context: LinkContext): Html {
 /** Fields with a special fact, or in the heading. */
 const described = new Set<string>([
   ...['url', 'domain_id', 'alias', 'space_id', 'title', 'disabled', 'active_period_start_at', 'active_period_end_at'],
-  ...['clicks_limit', 'expiration_url', 'redirect_password', 'forward_query', 'redirect_status', 'tags', 'archived'],
+  ...[
+    'clicks_limit',
+    'expiration_url',
+    'redirect_password',
+    'forward_query',
+    'redirect_status',
+    'rules',
+    'tags',
+    'archived',
+  ],
 ])
 const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)[]).filter(
   (field) => !described.has(field),

@@ -1,10 +1,11 @@
 /** Forms for links. Controls are named like API fields, so that each error appears next to its control. */
 
+import { calendarOf } from '../../accounts/calendar.ts'
 import type { Domain } from '../../domains/schema.ts'
 import { found } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import { linkFields } from '../../links/fields.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
@@ -27,9 +28,11 @@ import {
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst } from '../parts/messages.ts'
+import { ruleList } from '../parts/rules.ts'
 import { formZone, timeField, timeValues, withUtcTimes, zoneFields } from '../parts/time-zones.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
+import { defaultButton, editedRules, maxFormFields, rulesSection, ruleValues, withRules } from './rules-form.ts'
 
 interface Services {
   readonly storage: Storage
@@ -76,6 +79,8 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
     },
     valuesOf: (row, request) => formValues(linkOf(row, shortUrl), formZone(request)),
     fieldsIn: (form, request) => fieldsIn(form, formZone(request)),
+    edited: editedRules,
+    maxFields: maxFormFields,
     labels: linkLabels,
     editForm: async (row, request) => {
       const link = linkOf(row, shortUrl)
@@ -94,17 +99,19 @@ interface Offered extends Choices {
   readonly tagNames: readonly string[]
   readonly suggestions: Suggestions
   readonly timeZone: string
+  readonly accountZone: string
   readonly viewer: Viewer
 }
 
 async function loadOffered(storage: Storage, request: PageRequest, chosen: Parameters<typeof loadChoices>[2]) {
-  const { account } = request
+  const { account, session } = request
+  const accountZone = calendarOf(session.account.time_zones).timeZone
   const [choices, suggestions, tagNames] = await Promise.all([
     loadChoices(storage, account, chosen),
     loadSuggestions(storage, account),
     loadTagNames(storage, account),
   ])
-  return { ...choices, suggestions, tagNames, timeZone: formZone(request), viewer: request.actor }
+  return { ...choices, suggestions, tagNames, timeZone: formZone(request), accountZone, viewer: request.actor }
 }
 
 /** `original` is the link to duplicate. */
@@ -117,10 +124,13 @@ function newLinkPage(state: FormState, choices: Offered, shortUrl: ShortUrl, ori
     type: 'url',
     placeholder: 'https://',
     isRequired: true,
-    hasFocus: state.violations.length === 0,
+    hasFocus: state.violations.length === 0 && state.focus === null,
   })
   const controls = html`${original ? copyNote(original) : null}${url}${address(state, choices, shortUrl)}${linkSections(state, choices)}`
-  return { ...shown, body: newRecordForm('/app/links', 'Create link', state.withErrors(controls)) }
+  return {
+    ...shown,
+    body: newRecordForm('/app/links', 'Create link', state.withErrors(controls), state.focus !== null),
+  }
 }
 
 /** Names the duplicated link, and says what the copy lacks. */
@@ -212,7 +222,8 @@ const redirects: readonly Choice[] = [
 
 /** Renders the collapsible sections. Sections with errors are open; the others summarize their values. */
 function linkSections(state: FormState, choices: Offered, hasPassword = false): Html {
-  return html`${zoneFields(choices.timeZone)}${campaignSection(state, choices.suggestions)}${Object.entries(
+  const rules = rulesSection(state, choices)
+  return html`${zoneFields(choices.timeZone)}${defaultButton}${campaignSection(state, choices.suggestions)}${rules}${Object.entries(
     sections,
   ).map(([title, controls]) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
@@ -270,11 +281,11 @@ function formValues(link: Link, zone: string): Fields {
     return [name, name === 'tags' ? link.tags.join(', ') : String(link[name as keyof Link] ?? '')]
   })
   const times = timeNames.map((name) => timeValues(name, link[name], zone))
-  return Object.assign(Object.fromEntries(values), campaignValues(link.url), ...times)
+  return Object.assign(Object.fromEntries(values), campaignValues(link.url), ruleValues(link.rules, zone), ...times)
 }
 
 function fieldsIn(form: Fields, zone: string): Fields {
-  const { copy: _, remove_password, ...sent } = mergeCampaign(withUtcTimes(form, timeNames, zone))
+  const { copy: _, remove_password, ...sent } = withRules(mergeCampaign(withUtcTimes(form, timeNames, zone)), zone)
   const fields: Record<string, unknown> = { ...sent }
   for (const { name } of controls) {
     const { kind } = linkFields[name]
@@ -293,7 +304,8 @@ function fieldsIn(form: Fields, zone: string): Fields {
 }
 
 /** Formats a value of the form to compare two versions of a link. */
-function formatValue(field: string, value: string, { spaces, timeZone }: Offered): string {
+function formatValue(field: string, value: string, { spaces, timeZone }: Offered): Part {
+  if (field === 'rules') return value === '' ? '' : ruleList(JSON.parse(value), timeZone)
   const kind = linkFields[field as keyof typeof linkFields]?.kind
   if (kind === 'flag') return value === 'true' ? 'Yes' : ''
   if (field === 'space_id') return spaces.find(({ id }) => String(id) === value)?.name ?? value

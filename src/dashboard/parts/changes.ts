@@ -7,10 +7,12 @@ import { colors } from '../../forms/rules.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
+import type { Rule } from '../../rules/rules.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { tagLabels } from '../../tags/schema.ts'
 import { capitalize, exactTimeElement, formatCount, listed, quantity } from './format.ts'
 import { breakableUrl, shortUrlParts, spaceLabel } from './links.ts'
+import { ruleList } from './rules.ts'
 
 /** An existing record that an event or a value refers to. */
 export interface KnownRecord {
@@ -173,6 +175,7 @@ function phraseOf({ record, action, changes }: Changed, context: ChangeContext):
 
 const linkPhrases: Readonly<Record<string, (after: unknown, context: ChangeContext) => Phrase>> = {
   disabled: (after) => phrase(after === true ? 'disabled' : 'enabled'),
+  rules: () => phrase('changed the rules of'),
   archived: (after) => phrase(after === true ? 'archived' : 'unarchived'),
   forward_query: (after) => phrase(`turned ${after === true ? 'on' : 'off'} the forwarding of the query string for`),
   space_id: (after, context) =>
@@ -249,6 +252,8 @@ export function shownValue(field: string, value: unknown, context: Pick<ChangeCo
   if (field === 'domain_id') return reference('domain', value, context)
   if (typeof value === 'boolean') return html`${value ? 'Yes' : 'No'}`
   if (typeof value === 'number') return numberOf(field, value)
+  if (field === 'rules')
+    return ruleList(value as readonly Rule[], context.timeZone, (url) => html`<bdi>${breakableUrl(url)}</bdi>`)
   if (Array.isArray(value)) return html`<ul class="chips">${value.map((each) => html`<li>${String(each)}</li>`)}</ul>`
   if (typeof value === 'object') return objectOf(value as object, context)
   const text = String(value)

@@ -3,19 +3,22 @@ import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Violation } from '../../violations.ts'
-import { attributes } from './buttons.ts'
+import { attributes, hiddenFields } from './buttons.ts'
 
 /** The stored or submitted values of a form, and the violations in them. */
 export class FormState {
   readonly values: Fields
   readonly violations: readonly Violation[]
-  /** The labels of the controls that the form shows, by their names. */
-  readonly #labels = new Map<string, string>()
+  /** The control with the focus after a button changed the form without saving it; otherwise null. */
+  readonly focus: string | null
+  /** The controls that the form shows, by their names. */
+  readonly #shown = new Map<string, Named>()
 
   /** `values` are keyed by control name; a missing value shows as an empty control. */
-  constructor(values: Fields, violations: readonly Violation[] = []) {
+  constructor(values: Fields, violations: readonly Violation[] = [], focus: string | null = null) {
     this.values = values
     this.violations = violations
+    this.focus = focus
   }
 
   /** Returns the value of the field, and whether it is invalid. */
@@ -26,8 +29,8 @@ export class FormState {
   }
 
   /** Returns the value and the error of a control, which the form then shows. */
-  control({ name, label }: Pick<Field, 'name' | 'label'>) {
-    this.#labels.set(name, label)
+  control({ name, label, group }: Named) {
+    this.#shown.set(name, { name, label, group })
     const violation = this.violations.find(({ field }) => field === name)
     return { value: this.field(name).value, error: violation?.refusal.forForm(label) ?? null }
   }
@@ -35,7 +38,7 @@ export class FormState {
   /** Renders the controls with their errors above them, starting with errors that belong to no control. */
   withErrors(controls: Html): Html {
     const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
-      this.#labels.has(field) ? 'shown' : 'others',
+      this.#shown.has(field) ? 'shown' : 'others',
     )
     const errors = formMessages(others).map(
       (message) => html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`,
@@ -47,10 +50,11 @@ export class FormState {
   #errorSummary(violations: readonly Violation[]): Html {
     if (violations.length < 2) return html``
     const reasons = violations.map(({ field, refusal }) => {
-      const label = this.#labels.get(field) ?? ''
+      const { label = '', group } = this.#shown.get(field) ?? {}
       const message = refusal.forForm(label)
-      const isNamed = message.toLowerCase().includes(label.toLowerCase())
-      return html`<li><a href="#${controlId(field)}">${isNamed ? message : `${label}: ${message}`}</a></li>`
+      const names = [group, message.toLowerCase().includes(label.toLowerCase()) ? undefined : label]
+      const words = [...names.filter((name) => name !== undefined), message].join(': ')
+      return html`<li><a href="#${controlId(field)}">${words}</a></li>`
     })
     return html`<div class="summary" role="alert"><h2>Fix these ${violations.length} errors</h2><ul>${reasons}</ul></div>`
   }
@@ -67,6 +71,10 @@ export function formMessages(
 export interface Field {
   readonly name: string
   readonly label: string
+  /** Shown instead of the label, which error messages name. */
+  readonly words?: Part
+  /** Names the part of the form in the summary of errors, if several parts have such a control. */
+  readonly group?: string | undefined
   /** Shown after the label. */
   readonly unit?: Html
   readonly help?: Part
@@ -74,6 +82,8 @@ export interface Field {
   /** Whether the field is focused when the page opens. At most one on a page. */
   readonly hasFocus?: boolean
 }
+
+type Named = Pick<Field, 'name' | 'label' | 'group'>
 
 interface TextField extends Field {
   readonly type?: 'text' | 'url' | 'number' | 'password' | 'date' | 'datetime-local'
@@ -87,13 +97,15 @@ interface TextField extends Field {
   readonly maxLength?: number
   /** Values that the browser suggests. */
   readonly suggestions?: readonly string[]
+  /** The id of a `suggestionList` that several fields share. */
+  readonly listId?: string | undefined
   /** Whether the field has several values with commas between them. Scripts suggest each of them. */
   readonly isList?: boolean
 }
 
 export function textField(state: FormState, field: TextField): Html {
   const { type = 'text', placeholder = null, autocomplete = 'off', prefix, suggestions = [] } = field
-  const listId = suggestions.length === 0 ? null : `${controlId(field.name)}-suggestions`
+  const ownList = suggestions.length === 0 ? null : `${controlId(field.name)}-suggestions`
   const { value, error } = state.control(field)
   const isCode = field.isCode === true || type === 'url'
   const isLiteral = isCode || type === 'password'
@@ -109,12 +121,17 @@ export function textField(state: FormState, field: TextField): Html {
     autocapitalize: isLiteral ? 'none' : null,
     inputmode: type === 'number' ? 'numeric' : null,
     maxlength: field.maxLength ?? null,
-    list: listId,
+    list: field.listId ?? ownList,
     'data-list': field.isList === true,
-  })}>${listId && html`<datalist id="${listId}">${suggestions.map((value) => html`<option value="${value}"></option>`)}</datalist>`}`
+  })}>${ownList && suggestionList(ownList, suggestions)}`
   if (prefix === undefined) return withLabel(field, error, input)
   const prefixed = html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`
   return withLabel(field, error, prefixed)
+}
+
+/** Renders values that the browser suggests in the fields with this `listId`. */
+export function suggestionList(id: string, values: readonly string[]): Html {
+  return html`<datalist id="${id}">${values.map((value) => html`<option value="${value}"></option>`)}</datalist>`
 }
 
 /** Renders a field for text with several lines. */
@@ -177,17 +194,40 @@ export function radioGroup(state: FormState, field: Field & { readonly options: 
   return html`<fieldset class="field"><legend>${field.label}</legend><div class="choices">${choices}</div>${errorAndHelp(field, error)}</fieldset>`
 }
 
+/** Renders checkboxes, which send `true` as `name.value`, and an empty field `name`. */
+export function checkboxGroup(state: FormState, field: Field & { readonly options: readonly Choice[] }): Html {
+  const { name, options, words = field.label } = field
+  const { error } = state.control(field)
+  const { id, autofocus, required: _, ...others } = commonAttributes(field, error)
+  const choices = options.map(({ value, label }, index) => {
+    const box = `${name}.${value}`
+    const first = { id: index === 0 ? id : null, autofocus: index === 0 && autofocus }
+    const checked = state.field(box).value === 'true'
+    const all = { type: 'checkbox', ...others, ...first, name: box, value: 'true', checked }
+    return html`<label><input${attributes(all)}>${label}</label>`
+  })
+  return html`<fieldset class="field"><legend>${words}</legend>${hiddenFields({ [name]: '' })}<div class="choices">${choices}</div>${errorAndHelp(field, error)}</fieldset>`
+}
+
+/** Renders the error of a value that several controls have together. Returns null without one. */
+export function sharedError(state: FormState, field: Named): Html | null {
+  const { error } = state.control(field)
+  return error === null
+    ? null
+    : html`<div id="${controlId(field.name)}" tabindex="-1" autofocus>${errorAndHelp(field, error)}</div>`
+}
+
 function controlId(name: string): string {
   return `field-${name}`
 }
 
 function withLabel(field: Field, error: string | null, control: Html): Html {
   const unit = field.unit && html` ${field.unit}`
-  const label = html`<label for="${controlId(field.name)}">${field.label}${unit ?? null}</label>`
+  const label = html`<label for="${controlId(field.name)}">${field.words ?? field.label}${unit ?? null}</label>`
   return html`<div class="field">${label}${control}${errorAndHelp(field, error)}</div>`
 }
 
-function errorAndHelp({ name, help }: Field, error: string | null): Html {
+function errorAndHelp({ name, help }: Pick<Field, 'name' | 'help'>, error: string | null): Html {
   const id = controlId(name)
   const reason = error && html`<p class="error" id="${id}-error">${icon('warning')}<span>${error}</span></p>`
   return html`${reason}${help === undefined ? null : html`<p class="help" id="${id}-help">${help}</p>`}`

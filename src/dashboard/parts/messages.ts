@@ -63,8 +63,8 @@ export function confirmLink(label: string, href: string): Html {
 
 export interface Difference {
   readonly label: string
-  readonly yours: string
-  readonly theirs: string
+  readonly yours: Part
+  readonly theirs: Part
 }
 
 /** Renders your values and the stored ones after two people edited the same record. It gets the focus. */

@@ -28,13 +28,15 @@ addEventListener('beforeunload', (event) => {
   if (hasChanges(document)) event.preventDefault()
 })
 
-/** Whether a form with `data-guard` has changes or rejected input. @type {(within: ParentNode) => boolean} */
+/** Whether a form with `data-guard` has changes, `changed` as its value, or rejected input. @type {(within: ParentNode) => boolean} */
 export function hasChanges(within) {
   const forms = /** @type {NodeListOf<HTMLFormElement>} */ (within.querySelectorAll('form[data-guard]'))
   return [...forms].some(
     (form) =>
       !('sent' in form.dataset) &&
-      (form.querySelector('[aria-invalid]') !== null || [...form.elements].some(isChanged)),
+      (form.dataset.guard === 'changed' ||
+        form.querySelector('[aria-invalid]') !== null ||
+        [...form.elements].some(isChanged)),
   )
 }
 

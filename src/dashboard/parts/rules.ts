@@ -1,0 +1,111 @@
+/** Rules of links as sentences, and the values of their conditions as people read them. */
+import { type Html, html, type Part } from '../../http/html.ts'
+import { decodePercent, foldCase } from '../../lib/text.ts'
+import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
+import type { Rule } from '../../rules/rules.ts'
+import { valueText } from '../statistics/values.ts'
+import { exactTime, formatPercent, listed } from './format.ts'
+
+/** The parameters of a query. Null stands for any value. */
+export type Parameters = Readonly<Record<string, string | null>>
+
+const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+/** Returns the text of one value of a list, such as Germany for DE. */
+export function listedValue(name: ConditionName, value: string | number): string {
+  if (name === 'weekdays') return weekdays[Number(value) - 1] ?? String(value)
+  return name === 'countries' || name === 'languages' || name === 'devices' ? valueText(name, value) : String(value)
+}
+
+/** Values of lists that people can choose, by condition and by their text without case and accents. */
+const choosable = new Map<ConditionName, ReadonlyMap<string, { readonly text: string; readonly value: string }>>()
+
+function choosableValues(name: ConditionName) {
+  const known = choosable.get(name)
+  if (known !== undefined) return known
+  const options: readonly (string | number)[] =
+    name === 'languages' ? languageCodes() : (conditions[name].options ?? [])
+  const all = options.map((value) => ({ text: listedValue(name, value), value: String(value) }))
+  const sorted = all.sort((one, other) => one.text.localeCompare(other.text, 'en'))
+  const values = new Map(sorted.map((each) => [foldName(each.text), each]))
+  choosable.set(name, values)
+  return values
+}
+
+/** Returns the current codes with two letters that have an English name. */
+function languageCodes(): string[] {
+  const letters = Array.from({ length: 26 }, (_, at) => String.fromCharCode('a'.charCodeAt(0) + at))
+  const codes = letters.flatMap((first) => letters.map((second) => first + second))
+  return codes.filter((code) => Intl.getCanonicalLocales(code)[0] === code && valueText('languages', code) !== code)
+}
+
+function foldName(text: string): string {
+  return foldCase(text.normalize('NFD').replace(/\p{M}/gu, '').replaceAll('’', "'"))
+}
+
+/** Returns the texts of values that people can choose. */
+export function suggestedValues(name: ConditionName): string[] {
+  return [...choosableValues(name).values()].map(({ text }) => text)
+}
+
+/** Returns the value that a text names, such as DE for Germany; other text unchanged. */
+export function readListedValue(name: ConditionName, text: string): string {
+  return choosableValues(name).get(foldName(text))?.value ?? text
+}
+
+/** Formats the parameters of a query, such as `utm_source=mail` and `ref`, so that a list with commas can be read back. */
+export function queryParts(parameters: Parameters): string[] {
+  return Object.entries(parameters).map(([name, value]) => {
+    const start = name.replace(/[%,&=]/g, encodeURIComponent)
+    return value === null ? start : `${start}=${value.replace(/[%,&]/g, encodeURIComponent)}`
+  })
+}
+
+/** Reads a parameter that `queryParts` has written. */
+export function readQueryPart(part: string): [name: string, value: string | null] {
+  const decoded = (text: string) => decodePercent(text) ?? text
+  const at = part.indexOf('=')
+  return at === -1 ? [decoded(part), null] : [decoded(part.slice(0, at)), decoded(part.slice(at + 1))]
+}
+
+/** Renders a condition in words: "the country is Germany or Austria". Times are in this zone. */
+export function conditionSentence(name: ConditionName, rule: Rule, timeZone: string): Html {
+  const { words, control } = conditions[name]
+  const value: unknown = rule[name]
+  if (Array.isArray(value))
+    return html`${words} ${listed(
+      value.map((each) => shownValue(name, each)),
+      ' or ',
+    )}`
+  if (control === 'query') return html`${words} ${listed(queryParts(value as Parameters).map(isolated), ' and ')}`
+  const text = String(value)
+  const isTime = control === 'time' && !Number.isNaN(Date.parse(text))
+  return html`${words} ${isTime ? exactTime(text, timeZone) : isolated(text)}`
+}
+
+function shownValue(name: ConditionName, value: string | number): Html {
+  const text = listedValue(name, value)
+  // Devices are no proper nouns, but TV is an abbreviation.
+  return isolated(name === 'devices' && text !== 'TV' ? text.toLowerCase() : text)
+}
+
+function isolated(text: string): Html {
+  return html`<bdi>${text}</bdi>`
+}
+
+/** Renders "Germany: if the country is Germany or Austria → https://acme.com/de". `target` renders a destination. */
+export function ruleSentence(rule: Rule, timeZone: string, target: (url: string) => Part = isolated): Html {
+  const clauses = conditionNames
+    .filter((name) => rule[name] !== undefined)
+    .map((name) => conditionSentence(name, rule, timeZone))
+  const { name, url, urls = [] } = rule
+  const total = urls.reduce((sum, { weight }) => sum + Number(weight), 0)
+  const shares = urls.map((each) => html`${formatPercent(Number(each.weight) / total)} ${target(each.url)}`)
+  const when = clauses.length === 0 ? 'always' : html`if ${listed(clauses, ' and ')}`
+  return html`<bdi>${name}</bdi>: ${when} → ${url === undefined ? listed(shares) : target(url)}`
+}
+
+/** Renders rules as a numbered list of sentences. */
+export function ruleList(rules: readonly Rule[], timeZone: string, target?: (url: string) => Part): Html {
+  return html`<ol class="rules">${rules.map((rule) => html`<li>${ruleSentence(rule, timeZone, target)}</li>`)}</ol>`
+}
