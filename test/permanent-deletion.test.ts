@@ -40,23 +40,33 @@ async function rows<Row>({ storage }: TestApp, statement: ReturnType<typeof sql<
 
 async function newLinks(app: TestApp) {
   const place = await newPlace(app)
-  const [first, second, title, notes, bulk] = ['first', 'second', 'title', 'notes', 'bulk'].map((word) =>
-    fresh(`Secret-${word}-`.repeat(3)),
-  ) as [string, string, string, string, string]
+  const words = ['first', 'second', 'title', 'notes', 'bulk', 'rule']
+  const secrets = words.map((word) => fresh(`Secret-${word}-`.repeat(3))) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  const [first, second, title, notes, bulk, rule] = secrets
   const once = (json: object) => ({ json, headers: { 'idempotency-key': fresh('once') } })
-  const fields = { title, notes, redirect_password: 'correct horse', tags: ['Sale'] }
+  const rules = [{ name: 'A', url: `https://acme.com/${rule}` }]
+  const fields = { title, notes, rules, redirect_password: 'correct horse', tags: ['Sale'] }
   const request = once({ url: `https://acme.com/${first}`, alias: fresh('gone'), ...fields })
   const link: Json = (await place.send('POST', '/links', request)).body.data
   const bulkRequest = once({ links: [{ url: `https://acme.com/${bulk}`, title }, { url: 'https://acme.com/kept' }] })
   const made = (await place.send('POST', '/links/bulk', bulkRequest)).body.data
-  await place.send('PATCH', `/links/${link.id}`, { json: { url: `https://acme.com/${second}`, redirect_password: '' } })
+  await place.send('PATCH', `/links/${link.id}`, {
+    json: { url: `https://acme.com/${second}`, rules: [], redirect_password: '' },
+  })
   return {
     place,
     link,
     request,
     bulkRequest,
     bulkLinks: made.map(({ data }: Json) => data) as Json[],
-    secrets: [first, second, title, notes, bulk],
+    secrets,
   }
 }
 
