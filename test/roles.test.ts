@@ -21,7 +21,7 @@ const actionsOf = (home: string, names: string) => words(names).map((name) => `$
 const forms = (home: string) => [`GET ${home}/new`, `POST ${home}`, `GET ${home}/:id/edit`, `POST ${home}/:id`]
 const withForm = (...paths: string[]) => paths.flatMap((path) => [`GET ${path}`, `POST ${path}`])
 const statistics =
-  /^GET \/app(?:\/(?:links|domains|spaces|tags)\/:id)?\/(?:clicks\.csv|(?:countries|referrers|browsers|operating-systems|devices|languages|top-links|top-spaces|top-domains|referrers\/:host\/links)(?:\.csv)?)$/
+  /^GET \/app(?:\/(?:links|domains|spaces|tags)\/:id)?\/(?:clicks\.csv|(?:countries|referrers|browsers|operating-systems|devices|languages|rules|top-links|top-spaces|top-domains|referrers\/:host\/links)(?:\.csv)?)$/
 
 function isStatistics(path: string): boolean {
   const template = path.replace(/\/\d+(?=\/)/, '/:id').replace(/referrers\/[^/]+\/links/, 'referrers/:host/links')

@@ -137,6 +137,8 @@ function ruleJson({ conditions, variants, returns }: Link['rules'][number], at: 
   return { name: `r${at}`, ...(isEmptyPeriod ? { ...others, from } : conditions), ...destination }
 }
 
+/** All cases take ten minutes. */
+const timeout = 1_800_000
 let made = 0
 
 /** Stores the link, and one that redirects back to it. */
@@ -200,7 +202,7 @@ function ruleIn({ kind, class: type, checks }: Json): string | null {
   return kind === 'redirect' && type === 'person' ? (checks.find(({ matches }: Json) => matches)?.rule ?? null) : null
 }
 
-test('explains what the redirect server responds', async (t) => {
+test('explains what the redirect server responds', { timeout }, async (t) => {
   let now = Date.now()
   t.mock.method(Date, 'now', () => now)
   const seen: Json[] = []
@@ -217,8 +219,10 @@ test('explains what the redirect server responds', async (t) => {
       seen.push(explanation)
     }
   }
-  const visitors = fc.array(anyVisitor, { minLength: 1, maxLength: 3 })
-  await fc.assert(fc.asyncProperty(anyLink, visitors, check), { numRuns: runs(10_000) })
+  const inAnyOrder = fc.array(anyVisitor, { minLength: 1, maxLength: 3 })
+  // A link that is used up can't be scheduled later.
+  const visitors = inAnyOrder.map((all) => all.toSorted((one, other) => one.at - other.at))
+  await fc.assert(fc.asyncProperty(anyLink, visitors, check), { numRuns: runs(10_000, 100) })
   const kinds = new Set(seen.map(({ kind }) => kind))
   for (const kind of explanationKinds) assert.ok(kinds.has(kind), kind)
   for (const fact of ['rule', 'variant', 'location'])

@@ -183,6 +183,31 @@ describe('breakdowns', async () => {
     assert.equal((await own.send('DELETE', `/links/${id}/clicks`)).status, 204)
   })
 
+  test('of a link have its rules first, if it has any or they decided clicks, with a page and a file', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const { id } = await own.link()
+    const path = `/app/links/${id}`
+    const isShown = async () => (await browser.open(path)).links.some((href) => href.startsWith(`${path}/rules?`))
+    await addClicks(app.storage, id, today, manyPeople(1, 'devices', 'tv'))
+    assert.equal(await isShown(), false)
+    const rules = [{ name: 'Test', urls: [1, 3].map((weight) => ({ url: `https://acme.com/${weight}`, weight })) }]
+    assert.equal((await own.send('PATCH', `/links/${id}`, { json: { rules } })).status, 200)
+    assert.match(rowsOf(await browser.open(path), 'li').join(), /The link’s destination 1 click, 100%,/)
+    await addClicks(app.storage, id, today, manyPeople(3, 'rules', 'Test 2'))
+    assert.equal((await own.send('PATCH', `/links/${id}`, { json: { rules: [] } })).status, 200)
+    assert.match(
+      rowsOf(await browser.open(path), 'li').join(),
+      /Test 2 3 clicks, 75%,The link’s destination 1 click, 25%,.*TV/,
+    )
+    assert.deepEqual(rowsOf(await browser.open(`${path}/rules`)).slice(1), ['Test 2375%', 'The link’s destination125%'])
+    const { text } = await browser.get(`${path}/rules.csv`)
+    assert.equal(text, '\ufeffRule,Clicks,Share\r\nTest 2,3,75%\r\nThe link’s destination,1,25%\r\n')
+    for (const other of ['/app', `/app/domains/${own.domain.id}`]) {
+      assert.equal((await browser.get(`${other}/rules`)).status, 404)
+    }
+  })
+
   test('of the overview have spaces, links without one, and domains', async () => {
     const own = await newPlace(app)
     const other = await own.stored('/domains', { name: `other.${own.domain.name}` })

@@ -24,7 +24,7 @@ import { addRecordForms, formHandler, newRecordForm } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics, type StatisticsServices } from '../statistics/statistics.ts'
-import { type PropertyName, propertyNames } from '../statistics/values.ts'
+import { propertyNames } from '../statistics/values.ts'
 import { historyOf } from './history-entries.ts'
 
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
@@ -180,7 +180,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   async #clicksSection(
-    statistics: Statistics<'links' | PropertyName>,
+    statistics: Statistics<'links' | (typeof propertyNames)[number]>,
     { created_at }: Row,
     hasClicks: boolean,
   ): Promise<Html> {

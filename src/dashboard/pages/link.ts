@@ -37,7 +37,7 @@ import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { noClicksYet, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
-import { propertyNames } from '../statistics/values.ts'
+import { type PropertyName, propertyNames } from '../statistics/values.ts'
 import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
@@ -73,7 +73,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const link = await requestedLink(request, services)
   const path = `${home}/${link.id}`
   const timeZone = formZone(request)
-  const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, propertyNames)
+  const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, breakdownNames)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [records, history, shown] = await Promise.all([
     contextOf(link, request.account, services),
@@ -81,7 +81,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
     isVisited
       ? Promise.all([
           clicksOverTime(statistics, link.created_at, link.clicks),
-          breakdownBars(statistics, propertyNames),
+          breakdownBars(statistics, await shownBreakdowns(link, statistics)),
         ])
       : null,
   ])
@@ -98,6 +98,18 @@ ${controlFor(request.actor, 'links:write', deletionSection(link, isVisited))}`
     body,
     status: statistics.status,
   }
+}
+
+const breakdownNames = ['rules', ...propertyNames] as const
+
+/** Leaves out rules if the link has none, and none decided a click in the period. */
+async function shownBreakdowns(
+  { rules }: Link,
+  statistics: Statistics<PropertyName>,
+): Promise<readonly PropertyName[]> {
+  const { rankings } = await statistics.clicks()
+  const hasRules = rules.length > 0 || rankings.rules.clicksOf(null) < rankings.rules.total
+  return hasRules ? breakdownNames : propertyNames
 }
 
 async function contextOf(

@@ -74,9 +74,10 @@ export function addBreakdownPages(pages: Pages, services: StatisticsServices): v
   }
 }
 
-/** A link has no breakdown by link, and only the account has breakdowns by group. */
+/** Only a link has a breakdown by rule, but none by link. Only the account has breakdowns by group. */
 function isShownFor(name: BreakdownName, level: Subject['level']): boolean {
-  return isProperty(name) || level === 'account' || (name === 'links' && level !== 'link')
+  if (name === 'rules' || name === 'links') return (level === 'link') === (name === 'rules')
+  return isProperty(name) || level === 'account'
 }
 
 const valuesForm = form<Omit<ListQuery, 'search_by' | 'after'>>(

@@ -10,6 +10,7 @@ export const breakdowns = {
   operating_systems: { title: 'Operating systems', one: 'Operating system', path: 'operating-systems' },
   devices: { title: 'Devices', one: 'Device', path: 'devices' },
   languages: { title: 'Languages', one: 'Language', path: 'languages' },
+  rules: { title: 'Rules', one: 'Rule', path: 'rules' },
   links: { title: 'Top links', one: 'Link', path: 'top-links' },
   spaces: { title: 'Spaces', one: 'Space', path: 'top-spaces' },
   domains: { title: 'Domains', one: 'Domain', path: 'top-domains' },
@@ -29,8 +30,8 @@ export function isGroup(name: BreakdownName): name is GroupName {
   return name in groups
 }
 
-/** The breakdowns by a property of visits. */
-export const propertyNames = Object.keys(breakdowns).filter(isProperty)
+/** The breakdowns by a property of visits, without the rules, which only links have. */
+export const propertyNames = Object.keys(breakdowns).filter((name) => isProperty(name) && name !== 'rules')
 
 export function isProperty(name: string): name is PropertyName {
   return name !== 'links' && !(name in groups)
@@ -41,9 +42,14 @@ const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'non
 
 const devices = new Map(Object.entries({ desktop: 'Desktop', mobile: 'Mobile', tablet: 'Tablet', tv: 'TV' }))
 
+const unknown: Readonly<Partial<Record<PropertyName, string>>> = {
+  referrers: 'Direct or unknown',
+  rules: 'The link’s destination',
+}
+
 /** Returns the text of a value: `Germany` for `DE`, `German` for `de`. */
 export function valueText(name: PropertyName, value: string | number | null): string {
-  if (value === null) return name === 'referrers' ? 'Direct or unknown' : 'Unknown'
+  if (value === null) return unknown[name] ?? 'Unknown'
   const text = String(value)
   if (text === 'other') return 'Others'
   if (name === 'countries') return nameIn(regions, text)
