@@ -79,6 +79,10 @@ export const messages = {
   ],
   'too_long.encoded':
     'A URL has at most {most} characters in percent-encoding, but this one has {length}. Write a shorter URL.',
+  'too_long.file': [
+    'The {field} field must have at most {most} KiB in UTF-8.',
+    '{label} must have at most {most} KiB.',
+  ],
   out_of_range: [
     'The {field} must be an integer from {least} to {most}.',
     '{label} must be a whole number from {least} to {most}.',
@@ -116,6 +120,10 @@ export const messages = {
   'not_allowed.dim': 'The background is too dark for scanners. Choose a lighter one.',
   'not_allowed.file': '{reason}',
   'not_allowed.removed': 'Leave this empty, or don’t remove the value.',
+  'not_allowed.json': [
+    'The {field} field must have {shape} at line {line}, column {column}.',
+    '{label} must have {shape} at line {line}, column {column}.',
+  ],
   unknown_field: ['The {field} field is unknown. {wayOut}', unknownEntry],
   'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
   prohibited: [
@@ -179,6 +187,10 @@ export const messages = {
   'too_many.invitations': 'The account has {most} open invitations. Delete one first.',
   not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
   not_an_object: ['The {field} field must be a JSON object.', '{label} must be an object.'],
+  malformed_json: [
+    'The {field} field is not valid JSON at line {line}, column {column}: {problem}. Put names and texts in double quotes, and leave out commas before closing brackets.',
+    '{label} is not valid JSON at line {line}, column {column}: {problem}. Put names and texts in double quotes, and leave out commas before closing brackets.',
+  ],
   'malformed_row.cells':
     'The row has {cells} cells, but the first row has {names}. Put cells with commas in double quotes.',
   'malformed_row.lines':

@@ -127,12 +127,21 @@ async function storeOddities(app: TestApp): Promise<void> {
   const stored = storedIn(app)
   const host = `${`${'w'.repeat(63)}.`.repeat(3)}${'w'.repeat(57)}.com`
   const url = `https://${host}/${'W'.repeat(1_700)}?q=`
-  const { id: domain_id, name: domain } = await stored('/domains', { name: host, homepage_url: url })
+  const { id: domain_id, name: domain } = await stored('/domains', {
+    name: host,
+    homepage_url: url,
+    apple_app_site_association: `{"applinks":{"details":[{"appIDs":["${long}"]}]}}`,
+    asset_links: '[]',
+  })
   const { storage, account } = app
   await updateAccount(storage, systemActor(account), { name: long, time_zone: 'UTC' })
   const records = [{ type: 'A', name: 'go.acme.com', value: '203.0.113.7' }] as const
-  await storeCheck(storage, account, 1, { answer: 'here', records })
-  await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
+  await storeCheck(storage, account, 1, { answer: 'here', files: {}, records })
+  await storeCheck(storage, account, domain_id, {
+    answer: 'elsewhere',
+    files: { '.well-known/apple-app-site-association': 'status', '.well-known/assetlinks.json': 'served' },
+    records,
+  })
   const member = await newMember(storage, account, { name: long, email: long })
   await signInMember(storage, member, { method: 'link', browser: 'Firefox on Linux' })
   const actor = { ...systemActor(account), kind: 'member', id: member.id, name: long } as const

@@ -10,6 +10,7 @@ import { Overload } from '../src/http/overload.ts'
 import { Proxies } from '../src/http/proxies.ts'
 import { RequestCounts } from '../src/http/request-log.ts'
 import { foldCase } from '../src/lib/text.ts'
+import { type AppLinks, noAppLinks } from '../src/names/app-links.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
 import { prepareRedirect } from '../src/redirect/redirects.ts'
@@ -27,7 +28,7 @@ export type LinkFields = Partial<Omit<ServedLink, 'id' | 'destinations'>> & {
   readonly redirect_status?: number
 }
 
-export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' | 'not_found_url'>> {
+export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' | 'not_found_url'> & AppLinks> {
   readonly links?: readonly LinkFields[]
 }
 
@@ -51,10 +52,13 @@ function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: n
 
 /** Creates a directory with these domains and links. */
 function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
-  const served = new Map<string, ServedDomain>()
+  const served = new Map<string, ServedDomain & AppLinks>()
   const links = new Map<string, ServedLink>()
   for (const [name, { links: of = [], ...fields }] of Object.entries(domains)) {
-    const domain = { id: served.size + 1, name, homepage_url: null, not_found_url: null, ...fields }
+    const domain = {
+      ...{ id: served.size + 1, name, homepage_url: null, not_found_url: null },
+      ...{ has_app_links: 1, ...noAppLinks, ...fields },
+    }
     served.set(name, domain)
     for (const link of of) {
       const key = `${domain.id} ${foldCase(link.alias)}`
@@ -64,6 +68,7 @@ function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
   return {
     databaseId: () => 'test',
     domainNamed: (name: string) => served.get(name),
+    appLinksOf: ({ name }: ServedDomain) => served.get(name) ?? noAppLinks,
     linkOf: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${alias}`) ?? null,
   }
 }

@@ -79,7 +79,7 @@ export async function parseJson(bytes: Buffer): Promise<Fields | Failure> {
   if (bytes.length === 0) return noFields
   if (!isUtf8(bytes)) return new Failure('malformed_body', 'The JSON cannot be read: it is not valid UTF-8.')
   // Some editors add a byte order mark, which may be ignored (RFC 8259 §8.1).
-  const value = await new JsonReader(bytes.toString('utf8').replace(/^\ufeff/, '')).read()
+  const value = await new JsonReader(bytes.toString('utf8').replace(/^\ufeff/, ''), malformedJson).read()
   if (isObject(value)) return value
   return new Failure('malformed_body', 'The JSON must be an object, such as {"name": "go.acme.com"}.')
 }
@@ -89,7 +89,7 @@ export function isObject(value: unknown): value is Fields | Failure {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
-export function malformedJson(line: number, column: number): Failure {
+export function malformedJson({ line, column }: TextPosition): Failure {
   const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'
   return new Failure(
     'malformed_body',
@@ -141,33 +141,69 @@ const deepArray: Container = { ...ignored, end: ']' }
 
 const unfinished = Symbol('unfinished')
 
+/** A position in a text. Lines and columns start at 1. */
+export interface TextPosition {
+  readonly line: number
+  readonly column: number
+}
+
 /** Parses JSON. `JSON.parse` would block the event loop, and use the last value of a repeated member. */
-class JsonReader {
+export class JsonReader {
+  /** The offsets of the values in the outermost array or object. */
+  readonly starts: number[] = []
   readonly #text: string
+  readonly #failure: (at: TextPosition, token: string) => unknown
   readonly #open: Container[] = []
+  #value: unknown = unfinished
   #at = 0
   /** The position of the last token. */
   #last = 0
 
-  constructor(text: string) {
+  /** `failure` returns what to throw for an unexpected token, which is empty at the end of the text. */
+  constructor(text: string, failure: (at: TextPosition, token: string) => unknown) {
     this.#text = text
+    this.#failure = failure
   }
 
-  /** Throws `malformed_body`. */
   async read(): Promise<unknown> {
     const ticks = new Ticks()
-    let value: unknown = unfinished
-    for (let step = 1; value === unfinished || this.#open.length > 0; step++) {
-      if (step % stepsPerCheck === 0) await ticks.next()
-      const container = this.#open.at(-1)
-      value = value === unfinished || container === undefined ? this.#start() : this.#add(container, value)
+    for (let step = 1; this.#step(); step++) if (step % stepsPerCheck === 0) await ticks.next()
+    return this.#end()
+  }
+
+  /** Reads a text as `read` does, without pauses. */
+  readShort(): unknown {
+    while (this.#step());
+    return this.#end()
+  }
+
+  /** Returns the position of an offset. */
+  positionOf(offset: number): TextPosition {
+    let line = 1
+    let lineStart = 0
+    for (let end = this.#text.indexOf('\n'); end >= 0 && end < offset; end = this.#text.indexOf('\n', lineStart)) {
+      line += 1
+      lineStart = end + 1
     }
-    return this.#skip('') ? value : this.#fail()
+    return { line, column: offset - lineStart + 1 }
+  }
+
+  /** Returns false after the last value. */
+  #step(): boolean {
+    const container = this.#open.at(-1)
+    const isStart = this.#value === unfinished || container === undefined
+    this.#value = isStart ? this.#start() : this.#add(container, this.#value)
+    return this.#value === unfinished || this.#open.length > 0
+  }
+
+  #end(): unknown {
+    return this.#skip('') ? this.#value : this.#fail()
   }
 
   /** Reads a scalar or an empty container, or the start of another container, which is unfinished. */
   #start(): unknown {
     const token = this.#next()
+    if (this.#open.length === 1) this.starts.push(this.#last)
     if (token !== '{' && token !== '[') return this.#scalar(token)
     const isDeep = this.#open.length >= maxDepth
     const container = token === '{' ? (isDeep ? deepObject : newObject()) : isDeep ? deepArray : newArray()
@@ -224,12 +260,8 @@ class JsonReader {
 
   /** Throws the failure of the last token. */
   #fail(): never {
-    let line = 1
-    let lineStart = 0
-    for (let end = this.#text.indexOf('\n'); end >= 0 && end < this.#last; end = this.#text.indexOf('\n', lineStart)) {
-      line += 1
-      lineStart = end + 1
-    }
-    throw malformedJson(line, this.#last - lineStart + 1)
+    jsonToken.lastIndex = this.#last
+    const token = jsonToken.exec(this.#text)?.[1] ?? this.#text.charAt(this.#last)
+    throw this.#failure(this.positionOf(this.#last), token)
   }
 }

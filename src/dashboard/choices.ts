@@ -1,6 +1,5 @@
 /** The domains, spaces and tags that controls offer. */
-import type { Domain } from '../domains/schema.ts'
-import { domainRecords } from '../domains/store.ts'
+import { type PlainDomain, plainDomainRecords } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Space } from '../spaces/schema.ts'
 import { spaceRecords } from '../spaces/store.ts'
@@ -10,7 +9,7 @@ import { tagRecords } from '../tags/store.ts'
 import type { Choice } from './parts/fields.ts'
 
 export interface Choices {
-  readonly domains: readonly Domain[]
+  readonly domains: readonly PlainDomain[]
   readonly spaces: readonly Space[]
 }
 
@@ -29,13 +28,13 @@ export async function loadChoices(
   chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
 ): Promise<Choices> {
   const [domains, spaces] = await Promise.all([
-    choicesOf(domainRecords, storage, account, chosen.domains),
+    choicesOf(plainDomainRecords, storage, account, chosen.domains),
     choicesOf(spaceRecords, storage, account, chosen.spaces),
   ])
   return { domains, spaces }
 }
 
-async function choicesOf<Row extends Space | Domain>(
+async function choicesOf<Row extends Space | PlainDomain>(
   records: Records<Row>,
   storage: Storage,
   account: number,
@@ -58,7 +57,7 @@ export function spaceChoice({ id, name }: Space): Choice {
   return { value: String(id), label: name }
 }
 
-export function domainChoice({ id, name_unicode }: Domain): Choice {
+export function domainChoice({ id, name_unicode }: PlainDomain): Choice {
   return { value: String(id), label: name_unicode }
 }
 

@@ -26,20 +26,20 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
     insertion: (actor, fields) => {
       const values = storeDomain.check(fields)
       if (values instanceof Failure) throw values
-      const { name, ...urls } = values
-      return (db) => insertDomain(db, actor, name, urls)
+      const { name, ...settings } = values
+      return (db) => insertDomain(db, actor, name, settings)
     },
     onStored: onChange,
     change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)
-      const { name, ...urls } = values
+      const { name, ...settings } = values
       if (violations.length > 0 || name !== undefined) {
         const { record, version } = found(await domainRecords.find(storage, actor.account, id), 'domain')
         precondition?.check(version)
         const all = [...violations, ...renaming(record, name)]
         if (all.length > 0) throw validationFailed(all)
       }
-      const domain = found(await loggedDomains.change(storage, actor, id, urls, precondition), 'domain')
+      const domain = found(await loggedDomains.change(storage, actor, id, settings, precondition), 'domain')
       await onChange()
       return domain
     },

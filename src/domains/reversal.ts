@@ -11,7 +11,7 @@ import type { StoredQrStyle } from '../qr/style.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, type Row } from '../storage/schema.ts'
 import type { Domain } from './schema.ts'
-import { domainRecords, loggedDomains, type Urls } from './store.ts'
+import { domainRecords, loggedDomains, type Settings } from './store.ts'
 
 /** What the event of a deleted domain keeps. */
 interface KeptDomain {
@@ -32,9 +32,9 @@ export function domainReversal(effect: Effect, finish: FinishRemoval): Reversal 
 }
 
 async function change(tx: Db, actor: Actor, id: number, values: Values): Promise<void> {
-  const { qr_style, ...urls } = values as Partial<Urls> & Partial<Pick<KeptDomain, 'qr_style'>>
+  const { qr_style, ...settings } = values as Partial<Settings> & Partial<Pick<KeptDomain, 'qr_style'>>
   if (qr_style !== undefined) await changeQrStyle(tx, actor, id, qr_style)
-  await loggedDomains.change(tx, actor, id, urls, null)
+  await loggedDomains.change(tx, actor, id, settings, null)
 }
 
 async function restore(tx: Db, actor: Actor, { row, qr_style }: KeptDomain): Promise<void> {

@@ -1,11 +1,12 @@
-import type { Static } from 'typebox'
+import type { Static, TString } from 'typebox'
 import { deletionQuery, operationsOf } from '../api/operations.ts'
 import { clearable, fixed, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
-import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
+import { assignedFields, idSchema, orNull, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { oneOf, urlOrNull, webUrl } from '../forms/rules.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
+import { appleAppSiteAssociation, assetLinks } from './app-links.ts'
 
 const name = Type.String({
   format: 'hostname',
@@ -32,6 +33,8 @@ export const domainSchema = Type.Object(
     name_unicode: Type.String({ description: 'The host name in Unicode.' }),
     homepage_url: urlOrNull(homepage),
     not_found_url: urlOrNull(notFound),
+    apple_app_site_association: orNull(appleAppSiteAssociation.schema as TString),
+    asset_links: orNull(assetLinks.schema as TString),
     ...timestamps,
   },
   { $id: 'Domain', additionalProperties: false },
@@ -46,6 +49,8 @@ export const storeDomain = form(
     name: required(hostName),
     homepage_url: optional(webUrl(homepage), null),
     not_found_url: optional(webUrl(notFound), null),
+    apple_app_site_association: optional(appleAppSiteAssociation, null),
+    asset_links: optional(assetLinks, null),
   },
   assigned,
 )
@@ -55,6 +60,8 @@ export const domainLabels = {
   name: 'Host name',
   homepage_url: 'Homepage',
   not_found_url: 'Destination for unknown links',
+  apple_app_site_association: 'iOS app links',
+  asset_links: 'Android app links',
 } as const satisfies LabelsOf<typeof storeDomain>
 
 /** Not derived from `storeDomain`, because absent fields must stay unchanged. */
@@ -63,6 +70,8 @@ export const updateDomain = form(
     name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed. The current name may be sent.' })),
     homepage_url: clearable(webUrl(homepage)),
     not_found_url: clearable(webUrl(notFound)),
+    apple_app_site_association: clearable(appleAppSiteAssociation),
+    asset_links: clearable(assetLinks),
   },
   assigned,
 )
@@ -73,7 +82,8 @@ export const removeDomainQuery = form({
 })
 
 export const domainOperations = operationsOf('domains', {
-  description: 'Host names for short links. Each can have a homepage URL and a URL for unknown links.',
+  description:
+    'Host names for short links. Each can have a homepage URL, a URL for unknown links, and the files that let apps open its links.',
   record: domainSchema,
   listQuery: listQueryOf(resources.domains),
   store: {
@@ -84,7 +94,8 @@ export const domainOperations = operationsOf('domains', {
   },
   update: {
     form: updateDomain,
-    description: 'Changes the URLs of a domain. An empty URL clears the field. The name cannot be changed.',
+    description:
+      'Changes the URLs and the app links of a domain. An empty value clears the field. The name cannot be changed.',
     example: { homepage_url: 'https://acme.com/shop', not_found_url: 'https://acme.com/lost' },
   },
   delete: {
@@ -99,6 +110,8 @@ export const domainOperations = operationsOf('domains', {
     name_unicode: 'go.acme.com',
     homepage_url: 'https://acme.com',
     not_found_url: 'https://acme.com/lost',
+    apple_app_site_association: null,
+    asset_links: null,
     created_at: '2026-11-20T12:00:00.000Z',
     updated_at: '2026-11-20T12:00:00.000Z',
   },

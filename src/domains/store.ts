@@ -3,6 +3,7 @@ import type { Actor } from '../access/actor.ts'
 import { nameTaken } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import { foldCase } from '../lib/text.ts'
+import { type AppLinkField, noAppLinks } from '../names/app-links.ts'
 import type { HostName } from '../names/host-name.ts'
 import { keptQrStyle } from '../qr/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -10,16 +11,28 @@ import { firstRevision, newTimes, Records, type Versioned } from '../storage/rec
 import { query, sqlTemplate } from '../storage/schema.ts'
 import { type Domain, domainSchema } from './schema.ts'
 
-export type Urls = Pick<Domain, 'homepage_url' | 'not_found_url'>
+/** The fields of a domain that can be changed. */
+export type Settings = Pick<Domain, 'homepage_url' | 'not_found_url' | AppLinkField>
+
+const noSettings: Settings = { homepage_url: null, not_found_url: null, ...noAppLinks }
 
 /** Lists and finds domains. */
 export const domainRecords = new Records<Domain>('domains', Object.keys(domainSchema.properties) as (keyof Domain)[])
+
+/** A domain without its files of apps, which may be large. */
+export type PlainDomain = Omit<Domain, AppLinkField>
+
+/** Lists and finds domains without their files of apps. */
+export const plainDomainRecords = new Records<PlainDomain>(
+  'domains',
+  domainRecords.columns.filter((column) => !(column in noAppLinks)) as (keyof PlainDomain)[],
+)
 
 /** Changes, removes and restores domains together with their events. */
 export const loggedDomains = new LoggedRecords<Domain>(domainRecords, {
   record: 'domain',
   nameOf: ({ name }) => name,
-  valuesOf: ({ name, homepage_url, not_found_url }) => ({ name, homepage_url, not_found_url }),
+  valuesOf: ({ id: _, name_unicode, created_at, updated_at, ...values }) => values,
   secrets: [],
   // A slash frees the name, and no visitor can request a name with a slash.
   freed: { name: sql`name || '/' || cast(id as text)` },
@@ -38,15 +51,15 @@ export async function findDomainByName(db: Db, account: number, name: string): P
   return domain
 }
 
-/** Stores a domain; an imported one keeps its times. Throws `name_taken` if any account has the name. */
+/** Stores a domain; an imported one keeps its times. Missing settings are null. Throws `name_taken` if any account has the name. */
 export function insertDomain(
   db: Db,
   actor: Actor,
   { name, nameUnicode }: HostName,
-  { homepage_url, not_found_url }: Urls,
+  settings: Partial<Settings>,
   times = newTimes(),
 ): Promise<Versioned<Domain>> {
-  const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, ...times }
+  const stored = { name, name_unicode: nameUnicode, ...noSettings, ...settings, ...times }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
   const isFree = sqlTemplate<boolean>`not exists (select 1 from domains where name = ${name})`
   const values = { account_id: actor.account, search_text, ...stored }

@@ -34,21 +34,22 @@ export const domainTransfer: Transferable = {
 }
 
 function readDomain({ qr_style, ...members }: Members): Store {
-  const { name, ...urls } = checkedRecord(storeDomain.read(members))
+  const { name, ...settings } = checkedRecord(storeDomain.read(members))
   const times = timesOf(members)
   const style = qr_style === undefined ? undefined : readQrStyle(qr_style)
   return (tx, { actor }) =>
     storedOrKnown(
       async () => {
-        const { record } = await insertDomain(tx, actor, name, urls, times)
+        const { record } = await insertDomain(tx, actor, name, settings, times)
         if (style !== undefined) await storeQrStyle(tx, actor, record.id, style)
         return record
       },
       () => findDomainByName(tx, actor.account, name.name),
-      ({ id, homepage_url, not_found_url }) => {
-        const isSame = homepage_url === urls.homepage_url && not_found_url === urls.not_found_url
-        if (isSame) return adoptStyle(tx, actor, id, style)
-        throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${id}.`)
+      (known) => {
+        const { id } = known
+        const names = Object.keys(settings) as (keyof typeof settings)[]
+        if (names.every((field) => known[field] === settings[field])) return adoptStyle(tx, actor, id, style)
+        throw new InvalidRecord(`name: ${name.name} is there already, with other URLs or app links; its id is ${id}.`)
       },
     )
 }

@@ -15,7 +15,8 @@ export interface Rule<T> {
   readonly boolean?: boolean
   /** Whether the text may have tabs and line feeds. CR LF becomes LF. */
   readonly multiline?: boolean
-  parse(text: string): T | Refusal
+  /** `sent` is the text before it was trimmed. */
+  parse(text: string, sent?: string): T | Refusal
 }
 
 /** A rule, and the meaning of an absent or empty field. `schema` has the default. */
@@ -136,7 +137,7 @@ function fieldOf<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: Abse
     if (raw === null) return empty()
     const text = textOf(raw, rule)
     if (typeof text !== 'string') return text
-    return text === '' ? empty() : parse(text)
+    return text === '' ? empty() : parse(text, typeof raw === 'string' ? raw : text)
   }
   return { ...rule, required: false, acceptsEmpty: false, read }
 }

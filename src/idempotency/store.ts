@@ -14,7 +14,7 @@ export interface Claim {
   readonly fingerprint: string
 }
 
-/** A sent response. A record with its URLs is smaller than 64 KiB, and 1,000 short ones are about 1 MiB. */
+/** A sent response. A record is smaller than 128 KiB, and 1,000 short ones are about 1 MiB. */
 export interface StoredResponse {
   readonly status: number
   /** Empty for none, like `etag`. */

@@ -9,7 +9,7 @@ export const maxAliasLength = 128
 const characters = String.raw`\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~\/`
 const hasOnlyCharacters = new RegExp(`^[${characters}]*$`, 'u')
 const invisible = /\p{Default_Ignorable_Code_Point}/u
-const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
+const reserved = /^(?:robots\.txt|favicon\.ico|apple-app-site-association|\.well-known(?:\/.*)?)$/
 
 /** Parses an alias. Returns it in NFC (UAX #15) with its case. Rejects paths that browsers rewrite, such as `..`. */
 export function parseAlias(text: string): string | Refusal {

@@ -42,19 +42,23 @@ test('returns "here" with the DNS records, and "elsewhere" for another instance'
   const records = [{ type: 'A', name: 'go.test', value: address }]
   const known = await startDns(t, { 'go.test': { A: [address] } })
   const checks = new DomainChecks({ storage: app.storage, shortUrl, dns: known, probe: patient })
-  assert.deepEqual(await checks.check('go.test'), { records, answer: 'here' })
+  assert.deepEqual(await checks.check('go.test'), { records, answer: 'here', files: {} })
   const unknown = await startDns(t, {})
   const again = new DomainChecks({ storage: app.storage, shortUrl, dns: unknown, probe: patient })
-  assert.deepEqual(await again.check('go.test'), { records: 'no records', answer: 'here' })
+  assert.deepEqual(await again.check('go.test'), { records: 'no records', answer: 'here', files: {} })
   const mistaken = new DomainChecks({ storage: other.storage, shortUrl, dns: known, probe: patient })
-  assert.deepEqual(await mistaken.check('go.test'), { records, answer: 'elsewhere' })
+  assert.deepEqual(await mistaken.check('go.test'), { records, answer: 'elsewhere', files: {} })
   assert.equal(app.measured.visits.not_found, 0)
 })
 
 test('checks localhost without the DNS', async (t) => {
   const dns = await startDns(t, { localhost: { A: [address] } })
   const port = await serve(t, (response) => void response.end('another'))
-  assert.deepEqual(await checksAt(port, { dns }).check('localhost'), { records: 'no records', answer: 'elsewhere' })
+  assert.deepEqual(await checksAt(port, { dns }).check('localhost'), {
+    records: 'no records',
+    answer: 'elsewhere',
+    files: {},
+  })
   assert.equal((await checksAt(await freePort(), { dns }).check('localhost')).answer, 'no answer')
 })
 

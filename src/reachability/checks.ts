@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { lookup } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
@@ -14,7 +15,14 @@ export interface Reachability {
   readonly records: FoundRecords
   /** `no DNS`: there is no response, and the name has no address. */
   readonly answer: ProbeResult | 'no DNS'
+  readonly files: FileResults
 }
+
+/** The contents of files on a domain by path, without the first slash. */
+export type Files = Readonly<Record<string, string>>
+
+/** Whether files are served over HTTPS as they are stored, by path. */
+export type FileResults = Readonly<Record<string, FileResult>>
 
 export interface CheckOptions {
   readonly storage: Pick<Storage, 'changesAfter'>
@@ -66,15 +74,16 @@ export class DomainChecks {
     this.#options = { ...defaults, ...options }
   }
 
-  /** Checks a domain of the caller's account: accounts must not probe other hosts. Rejects with `overloaded`. */
-  async check(name: string): Promise<Reachability> {
+  /** Checks a domain of the caller's account, and its files: accounts must not probe other hosts. Rejects with `overloaded`. */
+  async check(name: string, files: Files = {}): Promise<Reachability> {
     const { storage, concurrency } = this.#options
     const { position } = await storage.changesAfter(null)
-    const last = this.#checks.get(name)
+    const key = `${name} ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`
+    const last = this.#checks.get(key)
     if (last !== undefined && performance.now() - last.since < checkCacheMs) return last.result
     if (this.#active >= concurrency) throw overloaded('Too many domains are being checked. Try again shortly.')
-    const result = this.#run(name, fingerprintOfInstance(position.database))
-    this.#checks.set(name, { since: performance.now(), result })
+    const result = this.#run(name, fingerprintOfInstance(position.database), files)
+    this.#checks.set(key, { since: performance.now(), result })
     return result
   }
 
@@ -113,17 +122,23 @@ export class DomainChecks {
     }
   }
 
-  async #run(name: string, fingerprint: string): Promise<Reachability> {
-    const { shortUrl, dns, probe: how } = this.#options
+  async #run(name: string, fingerprint: string, files: Files): Promise<Reachability> {
+    const { shortUrl, dns } = this.#options
     this.#active += 1
     try {
       const records = isLocalName(name) ? 'no records' : await findRecords(name, dns)
       const url = shortUrl(name, fingerprintPath)
       // The system's resolver would block one of its few threads for many seconds.
       const isSilent = records === 'no answer'
-      const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
-      const hasNoAddress = !isLocalName(name) && records !== 'no answer' && addressesIn(records).length === 0
-      return { records, answer: answer === 'no answer' && hasNoAddress ? 'no DNS' : answer }
+      const how = this.#counted(this.#options.probe, familyOf(records))
+      const fileResults = Object.entries(files).map(async ([path, content]): Promise<[string, FileResult]> => {
+        const secure = `https://${name}:${how.httpsPort}/${path}`
+        return [path, isSilent ? 'no answer' : await probeFile(secure, content, how)]
+      })
+      const answer = isSilent ? 'no answer' : await probe(url, fingerprint, how)
+      const hasNoAddress = !isLocalName(name) && !isSilent && addressesIn(records).length === 0
+      const reached = answer === 'no answer' && hasNoAddress ? 'no DNS' : answer
+      return { records, answer: reached, files: Object.fromEntries(await Promise.all(fileResults)) }
     } finally {
       this.#active -= 1
     }
@@ -164,14 +179,14 @@ type ProbeResult = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
 interface ProbeOptions {
   /** Milliseconds for the whole probe. */
   readonly timeoutMs: number
-  /** The only port to which redirects are followed, because others would allow port scans. */
+  /** The port of files, and the only one to which redirects are followed, because others would allow port scans. */
   readonly httpsPort: number
   /** Resolves a host; the system's resolver by default. */
   readonly lookup?: LookupFunction
 }
 
 /** Bytes to read; a fingerprint is much shorter. */
-const maxBody = 1_024
+const maxFingerprint = 1_024
 /** Interim responses, such as 103 (Early Hints), before the final response. */
 const maxInterim = 8
 
@@ -187,6 +202,30 @@ export async function probe(url: string, fingerprint: string, options: ProbeOpti
   } catch (error) {
     return isTlsError(error) ? 'certificate error' : 'no answer'
   }
+}
+
+/** Whether the response of a URL is a file: otherwise, the first difference. */
+export type FileResult = 'served' | 'redirect' | 'status' | 'type' | 'content' | 'no answer' | 'certificate error'
+
+/** Compares the response of the URL with a JSON file. Follows no redirect. Never rejects. */
+export async function probeFile(url: string, content: string, options: ProbeOptions): Promise<FileResult> {
+  try {
+    const response = await get(url, AbortSignal.timeout(options.timeoutMs), options)
+    const result = differenceOf(response)
+    const expected = Buffer.from(content)
+    const isSame = result === null && expected.equals(await startOf(response, expected.length + 1))
+    response.destroy()
+    return result ?? (isSame ? 'served' : 'content')
+  } catch (error) {
+    return isTlsError(error) ? 'certificate error' : 'no answer'
+  }
+}
+
+/** Returns what differs between the head of a response and the head of a JSON file; null if nothing does. */
+function differenceOf({ statusCode = 0, headers }: IncomingMessage): FileResult | null {
+  if (statusCode >= 300 && statusCode < 400) return 'redirect'
+  if (statusCode !== 200) return 'status'
+  return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '') ? null : 'type'
 }
 
 /** Sends a request without `fetch`, which reads interim responses and chunk extensions without limit. */
@@ -216,20 +255,22 @@ function secureVersionOf(url: string, { headers }: IncomingMessage, httpsPort: n
 }
 
 async function compare(response: IncomingMessage, fingerprint: string): Promise<ProbeResult> {
-  const isHere = response.statusCode === 200 && (await startOf(response)).trim() === fingerprint
+  const isHere =
+    response.statusCode === 200 && (await startOf(response, maxFingerprint)).toString('latin1').trim() === fingerprint
   response.destroy()
   return isHere ? 'here' : 'elsewhere'
 }
 
-async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
+/** Reads at most `most` bytes. */
+async function startOf(body: AsyncIterable<Buffer>, most: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes >= maxBody) break
+    if (bytes >= most) break
   }
-  return Buffer.concat(chunks, Math.min(bytes, maxBody)).toString('latin1')
+  return Buffer.concat(chunks, Math.min(bytes, most))
 }
 
 /** Error codes of OpenSSL for certificates, and of Node for failed handshakes. */

@@ -14,8 +14,9 @@ const now = Date.parse('2026-11-23T12:00:00.000Z')
 const here = (...values: string[]): Reachability => ({
   answer: 'here',
   records: values.map((value) => ({ type: 'A', name: 'x', value })),
+  files: { 'a.json': 'served' },
 })
-const missing: Reachability = { answer: 'no DNS', records: 'no records' }
+const missing: Reachability = { answer: 'no DNS', records: 'no records', files: {} }
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`stores the last check of each domain of an account: ${engine}`, async (t) => {
@@ -36,8 +37,13 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await storeCheck(storage, own, c, here('198.51.100.1'), now + 3)
     await storeCheck(storage, own, 999, missing, now)
     assert.deepEqual(await found(own), {
-      [a]: { answer: 'here', addresses: ['203.0.113.7', '203.0.113.8'], checked_at: '2026-11-23T12:00:00.001Z' },
-      [b]: { answer: 'here', addresses: [], checked_at: '2026-11-23T12:00:00.002Z' },
+      [a]: {
+        answer: 'here',
+        addresses: ['203.0.113.7', '203.0.113.8'],
+        files: { 'a.json': 'served' },
+        checked_at: '2026-11-23T12:00:00.001Z',
+      },
+      [b]: { answer: 'here', addresses: [], files: { 'a.json': 'served' }, checked_at: '2026-11-23T12:00:00.002Z' },
     })
     assert.deepEqual(await found(other), {})
     const reached = { name_unicode: 'a.example', addresses: ['203.0.113.7', '203.0.113.8'] }

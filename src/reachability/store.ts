@@ -1,12 +1,13 @@
 /** The last check of each domain, which all processes share. */
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { addressesIn, type Reachability } from './checks.ts'
+import { addressesIn, type FileResults, type Reachability } from './checks.ts'
 
 export interface DomainCheck {
   readonly answer: Reachability['answer']
   /** The IP addresses that the DNS returned. */
   readonly addresses: readonly string[]
+  readonly files: FileResults
   /** RFC 3339. */
   readonly checked_at: string
 }
@@ -16,10 +17,15 @@ export async function storeCheck(
   db: Db,
   account: number,
   domain: number,
-  { answer, records }: Reachability,
+  { answer, records, files }: Reachability,
   now = Date.now(),
 ): Promise<void> {
-  const stored = { answer, addresses: addressesIn(records).join(' '), checked_at: new Date(now).toISOString() }
+  const stored = {
+    answer,
+    addresses: addressesIn(records).join(' '),
+    files: JSON.stringify(files),
+    checked_at: new Date(now).toISOString(),
+  }
   await db.write(async (tx) => {
     const own = query.selectFrom('domains').select('id').where('id', '=', domain).where('account_id', '=', account)
     // Locked, because the domain could otherwise be deleted before the row that refers to it is stored.
@@ -43,14 +49,19 @@ export async function findChecks(
   const rows = await db.execute(
     query
       .selectFrom('domain_checks')
-      .select(['domain_id', 'answer', 'addresses', 'checked_at'])
+      .select(['domain_id', 'answer', 'addresses', 'files', 'checked_at'])
       .where('account_id', '=', account)
       .where('domain_id', 'in', domains),
   )
   return new Map(
-    rows.map(({ domain_id, answer, addresses, checked_at }) => [
+    rows.map(({ domain_id, answer, addresses, files, checked_at }) => [
       domain_id,
-      { answer: answer as DomainCheck['answer'], addresses: addresses.split(' ').filter(Boolean), checked_at },
+      {
+        answer: answer as DomainCheck['answer'],
+        addresses: addresses.split(' ').filter(Boolean),
+        files: JSON.parse(files),
+        checked_at,
+      },
     ]),
   )
 }

@@ -4,7 +4,10 @@ import { stopMonotonicClock } from '../../test/clock.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { fillChanges, newDomain, newLink, setAlias, setUrl, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
+import { systemActor } from '../access/actor.ts'
+import { insertDomain, loggedDomains } from '../domains/store.ts'
 import { databaseUnavailable } from '../errors.ts'
+import { noAppLinks } from '../names/app-links.ts'
 import type { Storage } from '../storage/port.ts'
 import { Directory, type DirectoryOptions } from './directory.ts'
 import { prepareRedirect } from './redirects.ts'
@@ -67,7 +70,8 @@ const meterOf = (directory: Directory, name: string) => {
 test('caches all domains, and a link after its first visit', async (t) => {
   const { directory, watched, storage, own, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'Sale', 5)
-  assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', homepage_url: null, not_found_url: null })
+  const urls = { homepage_url: null, not_found_url: null }
+  assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', ...urls, has_app_links: 0 })
   assert.equal(directory.domainNamed('go.acme.org'), undefined)
   const first = directory.linkOf(own, 'sale')
   assert.ok(first instanceof Promise)
@@ -242,6 +246,75 @@ test('reads changed domains in small batches', async (t) => {
   await directory.refresh()
   assert.ok(directory.domainNamed('go249.acme.net'))
   assert.equal(watched.lookups, 3)
+})
+
+test('caches the files of a domain until it changes, also on another node, and serves them while the database is down', async (t) => {
+  const { directory, watched, other, own, account } = await open(t)
+  const actor = systemActor(account)
+  assert.deepEqual([directory.appLinksOf(own), watched.lookups], [noAppLinks, 0])
+  const change = async (asset_links: string) => {
+    await loggedDomains.change(other, actor, own.id, { asset_links }, null)
+    await directory.refresh()
+    watched.lookups = 0
+    return directory.domainNamed('go.acme.com') as ServedDomain
+  }
+  const domain = await change('[]')
+  assert.deepEqual(await directory.appLinksOf(domain), { ...noAppLinks, asset_links: '[]' })
+  assert.deepEqual(directory.appLinksOf(domain), { ...noAppLinks, asset_links: '[]' })
+  assert.equal(watched.lookups, 1)
+  const changed = await change('[{"include": "a"}]')
+  watched.isAway = true
+  await assert.rejects(async () => directory.appLinksOf(changed), { code: 'database_unavailable' })
+  watched.isAway = false
+  assert.equal((await directory.appLinksOf(changed)).asset_links, '[{"include": "a"}]')
+  watched.isAway = true
+  assert.deepEqual(directory.appLinksOf(changed), { ...noAppLinks, asset_links: '[{"include": "a"}]' })
+})
+
+for (const [by, heard] of [
+  ['before', true],
+  ['after', false],
+] as const) {
+  test(`does not serve files that were read ${by} a change of the domain is known`, async (t) => {
+    const { directory, watched, other, own, account } = await open(t)
+    const change = (asset_links: string) =>
+      loggedDomains.change(other, systemActor(account), own.id, { asset_links }, null)
+    await change('[]')
+    await directory.refresh()
+    const domain = directory.domainNamed('go.acme.com') as ServedDomain
+    const { promise, resolve } = Promise.withResolvers<void>()
+    watched.held = promise
+    watched.lookups = 0
+    const old = directory.appLinksOf(domain)
+    await eventually(() => watched.lookups === 1)
+    watched.held = Promise.resolve()
+    await change('[{"include": "a"}]')
+    if (heard) await directory.refresh()
+    resolve()
+    assert.equal((await old).asset_links, '[]')
+    await directory.refresh()
+    const changed = directory.domainNamed('go.acme.com') as ServedDomain
+    assert.equal((await directory.appLinksOf(changed)).asset_links, '[{"include": "a"}]')
+  })
+}
+
+test('bounds the memory of files', async (t) => {
+  const { directory, watched, other, account } = await open(t)
+  const asset_links = `[{"include":"${'x'.repeat(24_000)}"}]`
+  await other.write(async (db) => {
+    for (let n = 0; n < 120; n++) {
+      const name = `f${n}.acme.net`
+      await insertDomain(db, systemActor(account), { name, nameUnicode: name }, { asset_links })
+    }
+  })
+  await directory.refresh()
+  const visitAll = async () => {
+    watched.lookups = 0
+    for (let n = 0; n < 120; n++) await directory.appLinksOf(directory.domainNamed(`f${n}.acme.net`) as ServedDomain)
+    return watched.lookups
+  }
+  assert.equal(await visitAll(), 120)
+  assert.ok((await visitAll()) > 0)
 })
 
 test('prunes changes that are older than a minute', async (t) => {

@@ -2,8 +2,10 @@ import { databaseUnavailable, overloaded } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import type { Change, ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
 import {
+  findAppLinks,
   findServedLink,
   isUsedUp,
   type ServedDomain,
@@ -25,6 +27,8 @@ type Lookups = Map<string, Promise<ServedLink | null>>
 /** About 60,000 links of average length. */
 const maxLinkBytes = 60_000_000
 const maxUnknown = 10_000
+/** More than 1,000 domains with small files, or 50 with the largest. */
+const maxAppLinkBytes = 5_000_000
 /** On SQLite, one event-loop tick reads this many within 20 ms. */
 const maxLookups = 800
 /** Less than the second within which links of other processes must be found. Milliseconds. */
@@ -36,6 +40,8 @@ export class Directory {
   readonly #domains: DomainTable
   readonly #feed: ChangeFeed
   readonly #links: LruCache<string, ServedLink>
+  /** By the domain as it was read, so that the files of a changed domain are read again. */
+  readonly #appLinks = new LruCache<ServedDomain, AppLinks>(maxAppLinkBytes)
   /** Cache keys by link id. */
   #keys = new Map<number, string>()
   /** The cached links with rules by account, because rules depend on its time zone. */
@@ -96,6 +102,12 @@ export class Directory {
     const unknownUntil = this.#unknown.get(key)
     if (unknownUntil !== undefined && unknownUntil > performance.now()) return null
     return this.#lookups.get(key) ?? this.#lookUp(key, domain.id, aliasFolded)
+  }
+
+  /** Returns the files of apps of a served domain, or a promise if they must be read. Throws `overloaded`. */
+  appLinksOf(domain: ServedDomain): AppLinks | Promise<AppLinks> {
+    if (domain.has_app_links === 0) return noAppLinks
+    return this.#appLinks.get(domain) ?? this.#lookupSlots.run(() => this.#readAppLinks(domain))
   }
 
   /** Returns whether the limit of a cached link is reached by now, which the cache does not notice. Throws `overloaded`. */
@@ -167,6 +179,14 @@ export class Directory {
     this.#keys.set(link.id, key)
     if (link.rules !== null) this.#ruled.getOrInsertComputed(link.account_id, () => new Set()).add(link.id)
     return link
+  }
+
+  async #readAppLinks(domain: ServedDomain): Promise<AppLinks> {
+    this.#missed += 1
+    const links = await findAppLinks(this.#storage, domain)
+    const characters = Object.values(links).reduce((sum, text) => sum + (text?.length ?? 0), 0)
+    this.#appLinks.set(domain, links, 300 + 2 * characters)
+    return links
   }
 
   async #apply(changes: Changes['changes']): Promise<void> {

@@ -1,5 +1,6 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
 import { statusOf } from '../links/link.ts'
+import type { AppLinkField } from '../names/app-links.ts'
 import { type Decision, decide, noRule } from '../rules/decide.ts'
 import { fallbackRedirect, maxLocationLength, type PreparedRedirect, withQuery } from './redirects.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
@@ -9,6 +10,7 @@ import type { Visitor } from './visitor.ts'
 /** The decision for a visit. Unset URLs are null. A link with a `clicks_limit` may still turn out used up. */
 export type Resolution =
   | { readonly kind: 'robots' | 'favicon' }
+  | { readonly kind: 'app_links'; readonly field: AppLinkField }
   | { readonly kind: 'homepage'; readonly url: string }
   | LinkResolution
 
@@ -40,6 +42,8 @@ export function resolve(
       return path
     case 'homepage':
       return domain.homepage_url === null ? notFound(domain) : { kind: 'homepage', url: domain.homepage_url }
+    case 'well_known':
+      return path.field === null ? { kind: 'not_found', url: null } : { kind: 'app_links', field: path.field }
     case 'undecodable':
       return notFound(domain)
     case 'alias':

@@ -1,6 +1,7 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
 import { sql } from 'kysely'
 import type { Lifetime } from '../links/link.ts'
+import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import { type ReadyRules, readyRules } from '../rules/decide.ts'
 import { ruleDestinations, rulesOf } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
@@ -9,7 +10,10 @@ import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 
 const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
 
-export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>>
+export interface ServedDomain extends Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>> {
+  /** 1 if the domain has a file of apps, otherwise 0. */
+  readonly has_app_links: number
+}
 
 /** A link as the redirect server needs it. */
 export interface ServedLink extends Lifetime {
@@ -41,7 +45,9 @@ const links = query
 
 type FoundLink = Row<'links'> & { readonly clicks: number; readonly time_zones: string | null }
 // Domains that are being removed belong to account 0.
-const domains = query.selectFrom('domains').select(domainColumns).where('account_id', '<>', 0)
+const allDomains = query.selectFrom('domains').where('account_id', '<>', 0)
+const hasAppLinks = sql<number>`case when coalesce(apple_app_site_association, asset_links) is null then 0 else 1 end`
+const domains = allDomains.select(domainColumns).select(hasAppLinks.as('has_app_links'))
 
 /** Finds the domain's link with this folded alias. */
 export async function findServedLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
@@ -97,4 +103,10 @@ export async function findServedDomain(db: Db, name: string): Promise<ServedDoma
 
 export function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
   return db.execute(domains.where('id', 'in', ids))
+}
+
+/** Finds the files of apps of a domain. */
+export async function findAppLinks(db: Db, { id }: ServedDomain): Promise<AppLinks> {
+  const files = allDomains.select(['apple_app_site_association', 'asset_links']).where('id', '=', id)
+  return (await db.execute(files))[0] ?? noAppLinks
 }

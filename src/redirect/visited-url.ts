@@ -1,6 +1,7 @@
 /** Parses a visitor's Host header and request target. Pure. */
 import { decodePercent, foldCase } from '../lib/text.ts'
 import { findAlias } from '../names/alias.ts'
+import { type AppLinkField, appLinkFieldAt, isAppLinkPath } from '../names/app-links.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { maxDecodedAlias } from '../names/short-url.ts'
 import { Refusal } from '../violations.ts'
@@ -28,6 +29,8 @@ export function portOf(host: string): string {
 export type VisitedPath =
   | { readonly kind: 'homepage' }
   | { readonly kind: 'robots' | 'favicon' }
+  /** `/.well-known`, a path below it, or the path of a file of apps, which redirects at none of them. */
+  | { readonly kind: 'well_known'; readonly field: AppLinkField | null }
   /** Not valid percent-encoding or UTF-8, or longer than any alias. */
   | { readonly kind: 'undecodable' }
   /** `alias` is case-folded, as in lookups of links. */
@@ -56,10 +59,19 @@ export function parseTarget(target: string): VisitedTarget {
 function parsePath(path: string): VisitedPath {
   const text = decodePath(path)
   // No alias has U+0000, which PostgreSQL rejects.
-  if (text === null || text.includes('\0')) return { kind: 'undecodable' }
+  if (text === null || text.includes('\0')) return isBelowWellKnown(path) ? wellKnown : { kind: 'undecodable' }
   const decoded = text.endsWith('/') ? text.slice(0, -1) : text
   const asksForPreview = decoded.endsWith('+')
   return pathOf(asksForPreview ? decoded.slice(0, -1) : decoded, asksForPreview)
+}
+
+const wellKnown: VisitedPath = { kind: 'well_known', field: null }
+
+/** Returns whether a path that cannot be decoded is below `/.well-known`. Each character of this may be encoded in three. */
+function isBelowWellKnown(path: string): boolean {
+  const start = path.slice(0, 3 * '/.well-known/'.length)
+  const decoded = start.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))
+  return /^\/\.well-known\//i.test(decoded)
 }
 
 /** Returns the text after the first slash, decoded; null if that fails, or if it is longer than any alias. */
@@ -73,6 +85,8 @@ function decodePath(path: string): string | null {
 function pathOf(decoded: string, asksForPreview: boolean): VisitedPath {
   if (decoded === '' && !asksForPreview) return { kind: 'homepage' }
   const alias = foldCase(decoded)
+  const whole = asksForPreview ? `${alias}+` : alias
+  if (isAppLinkPath(whole)) return { kind: 'well_known', field: appLinkFieldAt(whole) }
   if (asksForPreview) return { kind: 'alias', alias, asksForPreview }
   if (alias === 'robots.txt') return { kind: 'robots' }
   return alias === 'favicon.ico' ? { kind: 'favicon' } : { kind: 'alias', alias, asksForPreview }

@@ -68,7 +68,7 @@ test('counts redirects of people as clicks, but not HEAD, bots, previews and pre
   assert.deepEqual(clicks, [1])
   assert.deepEqual(counts, {
     ...{ redirect: 3, homepage: 0, not_found: 2, expired: 1, preview: 1, password: 0, robots: 1, favicon: 0 },
-    ...{ unknown_host: 1, loop: 0, prefetch: 1, method_not_allowed: 1 },
+    ...{ app_links: 0, unknown_host: 1, loop: 0, prefetch: 1, method_not_allowed: 1 },
   })
 })
 

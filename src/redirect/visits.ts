@@ -10,6 +10,7 @@ import { requireHost } from '../http/request-head.ts'
 import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
 import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
+import type { AppLinkField, AppLinks } from '../names/app-links.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { statisticOf } from '../rules/decide.ts'
 import type { Directory } from './directory.ts'
@@ -54,6 +55,7 @@ export function newVisitCounts() {
     password: 0,
     robots: 0,
     favicon: 0,
+    app_links: 0,
     unknown_host: 0,
     loop: 0,
     prefetch: 0,
@@ -62,7 +64,7 @@ export function newVisitCounts() {
 }
 
 interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'> {
-  readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf' | 'isUsedUp'>
+  readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf' | 'appLinksOf' | 'isUsedUp'>
   /** Gets each click on a link without a limit. */
   readonly onClick: (click: Visit) => void
   /** Uses one of the clicks that a link's limit leaves for people. Returns false if the limit is reached. */
@@ -180,7 +182,19 @@ class Visits {
         return this.#counted('robots', sendRobots(exchange))
       case 'favicon':
         return this.#counted('favicon', sendNoIcon(exchange))
+      case 'app_links':
+        return this.#sendAppLinks(visit, resolution.field)
     }
+  }
+
+  #sendAppLinks({ exchange, domain }: VisitRequest, field: AppLinkField): Response {
+    const answer = ({ [field]: text }: AppLinks) => {
+      if (text === null) return this.#counted('not_found', linkNotFound)
+      addHeaders(exchange, appLinkHeaders)
+      return this.#counted('app_links', send(exchange, 200, text))
+    }
+    const links = this.#options.directory.appLinksOf(domain)
+    return links instanceof Promise ? links.then(answer) : answer(links)
   }
 
   /** Redirects the visitor to a destination of the link, which is a click. */
@@ -284,6 +298,9 @@ const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': pagePolicy,
 }
+
+/** Phones cache the files for long enough by themselves. */
+const appLinkHeaders = { 'content-type': 'application/json', 'cache-control': 'no-cache' }
 
 const prefetchHeaders = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
 const prefetchPurpose = /\b(?:prefetch|prerender|preview)\b/i

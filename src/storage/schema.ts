@@ -187,7 +187,6 @@ interface Database {
     search_text: string | null
     homepage_url: string | null
     not_found_url: string | null
-    /** Files that apps request, as they were sent: see `redirect/app-files.ts`. */
     apple_app_site_association: string | null
     asset_links: string | null
   }
@@ -199,6 +198,7 @@ interface Database {
     answer: string
     /** IP addresses that the DNS returned, separated by spaces. */
     addresses: string
+    files: Generated<string>
   }
   /** How the QR codes of domains look. `logo` is a PNG. A domain without a row has the plain style. */
   qr_styles: {

@@ -119,7 +119,7 @@ async function* batches(
   yield batch
 }
 
-const tooLong = new InvalidRecord('The line is longer than 64 KiB, or is not UTF-8.')
+const tooLong = new InvalidRecord('The line is longer than 256 KiB, or is not UTF-8.')
 
 type Outcome = Stored['became'] | InvalidRecord | { readonly end: Totals }
 
@@ -231,8 +231,8 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The limit of request bodies, in bytes. */
-const maxLineLength = 64 * 1024
+/** A domain may have a logo and two files of apps, whose escaped text is up to twice as long. Bytes. */
+const maxLineLength = 256 * 1024
 const lineFeed = 0x0a
 
 /** Yields the lines of a file: null for a line that is too long or not UTF-8. Buffers only one line. */

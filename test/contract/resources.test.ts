@@ -21,8 +21,11 @@ interface Resource {
 const resources: Readonly<Record<string, Resource>> = {
   domains: {
     fresh: () => ({ name: `${fresh('d')}.acme.com` }),
-    fields: ['id', 'name', 'name_unicode', 'homepage_url', 'not_found_url', 'created_at', 'updated_at'],
-    defaults: { homepage_url: null, not_found_url: null },
+    fields: [
+      ...['id', 'name', 'name_unicode', 'homepage_url', 'not_found_url'],
+      ...['apple_app_site_association', 'asset_links', 'created_at', 'updated_at'],
+    ],
+    defaults: { homepage_url: null, not_found_url: null, apple_app_site_association: null, asset_links: null },
     changed: { homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/404' },
     invalid: [
       ['homepage_url', 'ftp://x', 'unsupported_scheme'],

@@ -91,6 +91,7 @@ export const violationCodes = {
   too_many: 'The list has more values than the field allows.',
   not_an_object: 'The value must be a JSON object.',
   not_a_list: 'The value must be a JSON array.',
+  malformed_json: 'The text is not valid JSON at the line and the column in the message.',
   malformed_row: 'The row is not a JSON object, or has more cells than the first row.',
   not_a_boolean: 'The value must be true or false.',
   invalid_time: 'The value is neither an RFC 3339 time nor "YYYY-MM-DD HH:MM" in UTC.',

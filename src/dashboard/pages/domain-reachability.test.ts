@@ -9,7 +9,7 @@ const [ipv4, ipv6] = ['203.0.113.7', '2001:db8::7'] as const
 const checked_at = new Date(Date.now() - 2 * 60_000).toISOString()
 
 function checked(answer: DomainCheck['answer'], ...addresses: string[]): DomainCheck {
-  return { answer, addresses, checked_at }
+  return { answer, addresses, files: {}, checked_at }
 }
 
 function section(name: string, changes: Partial<Parameters<typeof reachabilitySection>[0]> = {}) {

@@ -6,9 +6,11 @@ import { type Domain, domainLabels } from '../../domains/schema.ts'
 import { found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Exchange } from '../../http/exchange.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { lastClickOn } from '../../links/activity.ts'
 import { countLinksIn } from '../../links/store.ts'
+import { noAppLinks } from '../../names/app-links.ts'
 import { parseHostName } from '../../names/host-name.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
@@ -22,6 +24,7 @@ import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import type { Column } from '../parts/table.ts'
+import { appLinkFieldset, appLinkSection, filesOf } from './domain-app-links.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 import { factList } from './link-facts.ts'
 
@@ -60,12 +63,12 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
     isNamed: (domain, text) => isNameOf(domain, text),
     actions: domains,
     labels: domainLabels,
-    fieldsIn: (values) => ('name' in values ? { ...values, name: hostOfOrigin(values.name) } : values),
+    fieldsIn: (values) => withLineFeeds('name' in values ? { ...values, name: hostOfOrigin(values.name) } : values),
     initialValues: async () => ({}),
     newControls: newDomainFields,
     editForm: async ({ id, name_unicode }) => ({
       name: name_unicode,
-      controls: (state) => html`${fixedName(id, name_unicode)}${urlFields(state)}`,
+      controls: (state) => html`${fixedName(id, name_unicode)}${settingFields(state)}`,
     }),
   })
   addCheck(pages, services, checks)
@@ -77,7 +80,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
     const { record } = found(await actions.domains.find(account, idParam(request, 'domain')), 'domain')
     const host = publicHostOf(dashboardUrl(exchange))
     // The page then shows the addresses of the public host.
-    const [result] = await Promise.all([checks.check(record.name), checks.addressesOf(host ?? '')])
+    const [result] = await Promise.all([checks.check(record.name, filesOf(record)), checks.addressesOf(host ?? '')])
     await storeCheck(storage, account, record.id, result)
     const code = result.answer === 'here' ? 'domain-reached' : 'domain-not-reached'
     return new Redirect(`${home}/${record.id}`, { code, id: record.id })
@@ -127,7 +130,8 @@ async function domainDetails(
   const check = results.get(domain.id)
   const publicHost = publicHostOf(dashboardUrl(exchange))
   const facts = domainFacts(domain, links.get(domain.id) ?? 0, check, actor)
-  return html`${facts}${reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks, viewer: actor })}`
+  const reachability = reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks, viewer: actor })
+  return html`${facts}${reachability}${appLinkSection(domain, check, actor)}`
 }
 
 function domainFacts(domain: Domain, links: number, check: DomainCheck | undefined, viewer: Viewer): Html {
@@ -191,6 +195,13 @@ function hostOfOrigin(text: unknown): unknown {
   return /^\s*(?:https?:\/\/)?([^/?#:@\\\s]+)(?::\d{1,5})?\/?\s*$/i.exec(text)?.[1] ?? text
 }
 
+/** Returns the values with the line ends that are stored. Browsers end lines with CR LF. */
+function withLineFeeds(values: Fields): Fields {
+  const text = ([name, value]: [string, unknown]) => [name, String(value).replaceAll('\r\n', '\n')]
+  const sent = Object.entries(values).filter(([name, value]) => name in noAppLinks && typeof value === 'string')
+  return { ...values, ...Object.fromEntries(sent.map(text)) }
+}
+
 function newDomainFields(state: FormState): Html {
   const name = textField(state, {
     name: 'name',
@@ -200,7 +211,7 @@ function newDomainFields(state: FormState): Html {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  return html`${name}${urlFields(state)}`
+  return html`${name}${settingFields(state)}`
 }
 
 /** Explains why the form has no field for the name. */
@@ -209,7 +220,7 @@ function fixedName(id: number, name: string): Html {
 <p class="help">A name can’t be changed, because short links that people already have would stop working. <a href="${home}/new">Add the new name</a> as another domain, then <a href="/app/links/move?domain_id=${id}&amp;archived=any">move the links</a> to it.</p></div>`
 }
 
-function urlFields(state: FormState): Html {
+function settingFields(state: FormState): Html {
   return html`${textField(state, {
     name: 'homepage_url',
     label: domainLabels.homepage_url,
@@ -220,5 +231,5 @@ function urlFields(state: FormState): Html {
     label: domainLabels.not_found_url,
     type: 'url',
     help: 'Where visitors go when a link doesn’t exist. Leave it empty to show a plain “Link not found” page.',
-  })}`
+  })}${appLinkFieldset(state)}`
 }

@@ -1,7 +1,7 @@
 /** Forms for links. Controls are named like API fields, so that each error appears next to its control. */
 
 import { calendarOf } from '../../accounts/calendar.ts'
-import type { Domain } from '../../domains/schema.ts'
+import type { PlainDomain } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -143,7 +143,7 @@ function copyNote({ id, short_url, has_redirect_password }: Link): Html {
 /** Renders the domain and the alias; a select only if there are several domains. */
 function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Html {
   const [only, second] = domains
-  const prefixOf = ({ name }: Domain) => shortUrlText(shortUrl(name, ''))
+  const prefixOf = ({ name }: PlainDomain) => shortUrlText(shortUrl(name, ''))
   const alias = textField(state, {
     name: 'alias',
     label: linkLabels.alias,

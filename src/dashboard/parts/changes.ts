@@ -188,6 +188,8 @@ const fieldNouns: Readonly<Record<string, string>> = {
   active_period_start_at: 'start',
   active_period_end_at: 'end',
   expiration_url: 'destination after the end',
+  apple_app_site_association: 'iOS app links',
+  asset_links: 'Android app links',
   expires_at: 'end',
   qr_style: 'QR code style',
   key_sign_in: 'sign-in with API keys',

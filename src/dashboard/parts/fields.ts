@@ -134,10 +134,11 @@ export function suggestionList(id: string, values: readonly string[]): Html {
   return html`<datalist id="${id}">${values.map((value) => html`<option value="${value}"></option>`)}</datalist>`
 }
 
-/** Renders a field for text with several lines. */
-export function textArea(state: FormState, field: Field): Html {
+/** Renders a field for text with several lines, or for code in the monospace font. */
+export function textArea(state: FormState, field: Field & Pick<TextField, 'isCode'>): Html {
   const { value, error } = state.control(field)
-  const all = attributes({ ...commonAttributes(field, error), rows: 3 })
+  const code = field.isCode === true ? { rows: 8, class: 'mono', spellcheck: 'false', autocapitalize: 'none' } : null
+  const all = attributes({ ...commonAttributes(field, error), rows: 3, ...code })
   return withLabel(field, error, html`<textarea${all}>${value}</textarea>`)
 }
 

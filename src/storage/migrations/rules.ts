@@ -13,6 +13,7 @@ export function ruleColumns({ engine, text, trigger }: Dialect): string[] {
     `alter table links add column rules ${text}`,
     `alter table domains add column apple_app_site_association ${text}`,
     `alter table domains add column asset_links ${text}`,
+    `alter table domain_checks add column files text not null default '{}'`,
     ...drop('link_edited', 'links'),
     ...trigger('link_edited', 'after update of revision on links', [log('links')], isOther('revision')),
     ...drop('domain_edited', 'domains'),

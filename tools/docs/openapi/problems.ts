@@ -223,7 +223,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
 /** An example of each failure, except for `validation_failed`, which depends on the operation. */
 const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'>, Failure>> = {
   malformed_url: malformedPath,
-  malformed_body: malformedJson(1, 23),
+  malformed_body: malformedJson({ line: 1, column: 23 }),
   malformed_request: new Failure('malformed_request', 'The request has no Host header.'),
   missing_api_key: missingKey,
   invalid_api_key: malformedKey,
