@@ -177,11 +177,11 @@ export const showStats: Operation = {
   description: `Shows clicks for the account, or for one link, domain, space or tag. \`name\` selects the statistic:
 
 - \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
-- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. Each day stores up to 200 values of each statistic and counts the others as \`other\`. Unknown values are null, including all values of visitors who ask not to be tracked.
-- \`rules\`: human clicks of one link (\`link_id\` is required) by the rule that decided the destination. The value is the rule’s name, with the position of the variant for \`urls\`: \`Test 2\`. Null stands for the link’s \`url\`, and for all visitors who ask not to be tracked.
+- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. A day has up to 200 values of each statistic, and \`other\` for the rest. Unknown values are null, as are all values of visitors who ask not to be tracked.
+- \`rules\`: human clicks on one link by rule, such as \`Test\`, or \`Test 2\` for its second variant. Null is the link’s \`url\`.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
-If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id. A tag’s clicks are those of the links that have it now.`,
+If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
   scope: 'stats:read',
   query: statsQuery,
   headers: ['If-None-Match'],
