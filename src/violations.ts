@@ -305,6 +305,8 @@ function fill(text: string, values: Values, format: (value: string | number) => 
   return text.replace(/\{(\w+)\}/g, (_, name: string) => format(values[name] ?? ''))
 }
 
+const numbers = new Intl.NumberFormat('en-US')
+
 function formatValue(value: string | number): string {
-  return typeof value === 'number' ? value.toLocaleString('en-US') : value
+  return typeof value === 'number' ? numbers.format(value) : value
 }

@@ -154,7 +154,7 @@ function conditionValue(name: ConditionName, text: string, controls: Record<stri
   const { control, options } = conditions[name]
   switch (control) {
     case 'list':
-      return namesIn(text).map((each) => readListedValue(name, each))
+      return readAll(text, (part) => readListedValue(name, part))
     case 'choices':
       return (options ?? []).filter((option) => {
         const value = controls[`${name}.${option}`]
@@ -162,12 +162,22 @@ function conditionValue(name: ConditionName, text: string, controls: Record<stri
         return value === 'true'
       })
     case 'query':
-      return Object.fromEntries(namesIn(text.replaceAll('&', ',')).map(readQueryPart))
+      return Object.fromEntries(readAll(text.replaceAll('&', ','), readQueryPart))
     case 'hours':
-      return text.replace(/\s*[-–]\s*/, '-').replace(/(?<!\d)\d:/g, '0$&')
+      return text
+        .replace(/\s/g, '')
+        .replace('–', '-')
+        .replace(/(?<!\d)\d:/g, '0$&')
     case 'time':
       return text
   }
+}
+
+/** More parts than any condition can have, of which only some are read, because a form could have a hundred thousand. */
+const maxParts = 300
+
+function readAll<Value>(text: string, read: (part: string) => Value): Value[] {
+  return namesIn(text).slice(0, maxParts).map(read)
 }
 
 /** Returns the form after a button of its rules has changed it; null for another button. */

@@ -2,7 +2,7 @@
 import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import type { Violation } from '../../violations.ts'
+import type { Refusal, Violation } from '../../violations.ts'
 import { attributes, hiddenFields } from './buttons.ts'
 
 /** The stored or submitted values of a form, and the violations in them. */
@@ -13,26 +13,28 @@ export class FormState {
   readonly focus: string | null
   /** The controls that the form shows, by their names. */
   readonly #shown = new Map<string, Named>()
+  /** The first violation of each field. */
+  readonly #refusals: ReadonlyMap<string, Refusal>
 
   /** `values` are keyed by control name; a missing value shows as an empty control. */
   constructor(values: Fields, violations: readonly Violation[] = [], focus: string | null = null) {
     this.values = values
     this.violations = violations
+    this.#refusals = new Map(violations.toReversed().map(({ field, refusal }) => [field, refusal]))
     this.focus = focus
   }
 
   /** Returns the value of the field, and whether it is invalid. */
   field(name: string) {
     const value = this.values[name]
-    const isInvalid = this.violations.some(({ field }) => field === name)
+    const isInvalid = this.#refusals.has(name)
     return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', isInvalid }
   }
 
   /** Returns the value and the error of a control, which the form then shows. */
   control({ name, label, group }: Named) {
     this.#shown.set(name, { name, label, group })
-    const violation = this.violations.find(({ field }) => field === name)
-    return { value: this.field(name).value, error: violation?.refusal.forForm(label) ?? null }
+    return { value: this.field(name).value, error: this.#refusals.get(name)?.forForm(label) ?? null }
   }
 
   /** Renders the controls with their errors above them, starting with errors that belong to no control. */

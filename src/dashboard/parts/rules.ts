@@ -1,6 +1,6 @@
 /** Rules of links as sentences, and the values of their conditions as people read them. */
 import { type Html, html, type Part } from '../../http/html.ts'
-import { decodePercent, foldCase } from '../../lib/text.ts'
+import { decodePercent } from '../../lib/text.ts'
 import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
 import type { Rule } from '../../rules/rules.ts'
 import { valueText } from '../statistics/values.ts'
@@ -40,7 +40,8 @@ function languageCodes(): string[] {
 }
 
 function foldName(text: string): string {
-  return foldCase(text.normalize('NFD').replace(/\p{M}/gu, '').replaceAll('’', "'"))
+  const plain = /^[ -~]*$/.test(text) ? text : text.normalize('NFD').replace(/\p{M}/gu, '').replaceAll('’', "'")
+  return plain.toLowerCase()
 }
 
 /** Returns the texts of values that people can choose. */
