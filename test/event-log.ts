@@ -11,7 +11,7 @@ const isKind = (record: string): record is Kind => (kinds as readonly string[]).
 
 /** The fields that both events and the API show. */
 const fieldsOf: Readonly<Record<Kind, readonly string[]>> = {
-  domain: ['name', 'homepage_url', 'not_found_url'],
+  domain: ['name', 'homepage_url', 'not_found_url', 'apple_app_site_association', 'asset_links'],
   space: ['name', 'color'],
   tag: ['name', 'color'],
   link: Object.keys(linkLabels).filter((field) => field !== 'redirect_password'),

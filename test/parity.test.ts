@@ -45,7 +45,11 @@ const id = fc.oneof(
 const url = fc.constantFrom('', 'https://a.com', 'http://b.example/x?y=%25', 'ftp://x', 'https://a.com/é', 'x')
 
 const change = fc.record(
-  { homepage_url: url, not_found_url: url, name: fc.constantFrom('go.example', '') },
+  {
+    ...{ homepage_url: url, not_found_url: url, name: fc.constantFrom('go.example', '') },
+    apple_app_site_association: fc.constantFrom('', '{"applinks":{}}', '{"appclips": {"é": "\\u0000"}}', '{}'),
+    asset_links: fc.constantFrom('', '[]', '[\n1]', '[{"include":"💩"}]'),
+  },
   { requiredKeys: [] },
 )
 const space = fc.record({ name: text, color: fc.constantFrom('1', '6', '7', '', 'x') }, { requiredKeys: [] })

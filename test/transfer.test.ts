@@ -123,6 +123,27 @@ test('a killed import continues when it is run again, without missing or duplica
   assert.equal(await to.say(`import ${file}`), 'Records stored: 0, already present: 3000, rejected: 0.')
 })
 
+test('restores the largest files of apps, and rejects a domain that has others', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  const name = 'go.acme.com'
+  const domain = { name, nameUnicode: name }
+  const files = {
+    apple_app_site_association: `{"applinks":{}${'\n'.repeat(24 * 1024 - 15)}}`,
+    asset_links: `[${'\t'.repeat(24 * 1024 - 2)}]`,
+  }
+  await insertDomain(from.storage, systemActor(1), domain, files)
+  const file = join(newFolder(t), 'export.jsonl')
+  await from.run(`export ${file}`)
+  for (let imports = 0; imports < 2; imports++) assert.equal((await to.run(`import ${file}`)).code, 0)
+  const [restored] = (await recordsOf(to)).domains
+  assert.partialDeepStrictEqual(restored, { name, ...files })
+  const other = await newPlace(t)
+  await insertDomain(other.storage, systemActor(1), domain, { ...files, asset_links: '[]' })
+  const { code, stderr } = await other.run(`import ${file}`)
+  assert.equal(code, 1)
+  assert.match(stderr, /go\.acme\.com is there already, with other URLs or app links; its id is 1/)
+})
+
 test('exits with code 1 and reasons for rejected lines, and stores the others', async (t) => {
   const to = await newPlace(t)
   await createAccount(to.storage, 'Other')

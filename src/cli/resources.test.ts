@@ -18,6 +18,9 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     )
     const domain = await json('domains update bücher.example --homepage-url=')
     assert.deepEqual([domain.id, domain.homepage_url], [1, null])
+    await fails('domains update 1 --asset-links {}', 2, /--asset-links.* array of statements.* at line 1, column 1/)
+    assert.equal((await json('domains update 1 --asset-links []')).asset_links, '[]')
+    assert.equal((await json('domains update 1 --asset-links=')).asset_links, null)
 
     assert.equal((await json('spaces create Summer --color 3')).color, 3)
     assert.equal(await say('spaces update summer --name Autumn'), 'The space Autumn was updated.')

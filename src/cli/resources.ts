@@ -8,6 +8,7 @@ import { StartupFailure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
 import { countLinksIn } from '../links/store.ts'
+import { noAppLinks } from '../names/app-links.ts'
 import { resources } from '../resources.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import { countedMatches, type Page, type Storage } from '../storage/port.ts'
@@ -125,10 +126,10 @@ export function listCommand<Query extends PageQuery, R>(
   })
 }
 
-/** Returns a table of the records, without the times of their changes. An empty table has the columns `none`. */
+/** Returns a table of the records, without the times of their changes and files. An empty table has the columns `none`. */
 export function recordTable(records: readonly object[], none: readonly string[] = ['id', 'name']): string {
   const columns = (records.length === 0 ? none : Object.keys(records[0] as object)).filter(
-    (name) => !name.endsWith('ed_at'),
+    (name) => !name.endsWith('ed_at') && !(name in noAppLinks),
   )
   const lines = records.map((record) => {
     const values: Readonly<Record<string, unknown>> = { ...record }

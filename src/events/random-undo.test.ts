@@ -40,7 +40,8 @@ async function state(place: Place): Promise<Json> {
 
 function fieldsOf({ kind, text, url, index, tags, flag, time }: Step, records: Json): Json {
   const pick = (rows: Json[]) => rows[index % Math.max(1, rows.length)]?.id
-  if (kind === 'domains') return { homepage_url: url, not_found_url: flag ? '' : url }
+  if (kind === 'domains')
+    return { homepage_url: url, not_found_url: flag ? '' : url, asset_links: flag ? '' : `[{"include":"${index}"}]` }
   if (kind !== 'links') return { name: text, color: 1 + index }
   const space = flag ? '' : (pick(records.spaces) ?? '')
   const end = { active_period_end_at: time, clicks_limit: flag ? '' : 1 + index, archived: flag }

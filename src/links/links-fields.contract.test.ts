@@ -38,7 +38,7 @@ const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>
   alias: {
     empty_segment: ['/a', 'a//b'],
     dot_segment: ['.', 'a/..'],
-    reserved: ['robots.txt', 'robot\u017f.txt', 'FAVICON.ico', '.Well-Known/x/y', 'a+'],
+    reserved: ['robots.txt', 'robot\u017f.txt', 'FAVICON.ico', '.Well-Known/x/y', 'Apple-App-Site-Association', 'a+'],
     invalid_character: ['a b', 'a+b', 'a?b', 'a\\b'],
     invisible_character: ['a\u200bb', 'summer\ufe0f', '\u3164'],
     control_characters: ['a\u0000b', '\ud800'],

@@ -12,7 +12,7 @@ const pieces = [
   ...['a', 'B', '7', '-', '_', '.', '~', '/', '..', './', '+', '%', '#', '?', ' ', ':', '\\', '@', '&', '=', "'"],
   ...['é', 'e\u0301', 'ß', 'ſ', '\u0345', '\u1d160', '日本', 'عربي', '٣', '\u3164', '\u200b', '\u202e', '\u{1d7d8}'],
   ...['💩', '👩‍👩‍👧', '#️⃣', '*️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '\u200d', '\ufe0f'],
-  ...['\ud83d', '\ude00', 'robots.txt', '.well-known', 'favicon.ico'],
+  ...['\ud83d', '\ude00', 'robots.txt', '.well-known', 'favicon.ico', 'apple-app-site-association'],
 ]
 const text = fc.oneof(
   fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 }).map((parts) => parts.join('')),
@@ -48,8 +48,8 @@ describe('an accepted alias', () => {
   test('is never reserved in another case', () =>
     each((alias) => {
       const folded = foldCase(alias)
-      const isReserved = ['robots.txt', 'favicon.ico', '.well-known'].includes(folded) || /^\.well-known\//.test(folded)
-      assert.equal(isReserved, false)
+      const whole = ['robots.txt', 'favicon.ico', '.well-known', 'apple-app-site-association']
+      assert.equal(whole.includes(folded) || /^\.well-known\//.test(folded), false)
     }))
 })
 

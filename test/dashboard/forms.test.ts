@@ -46,6 +46,9 @@ const web = [
   { not_found_url: 'ftp://acme.com/' },
   { homepage_url: 'acme.com' },
   { not_found_url: 'acme.com/nothing' },
+  { apple_app_site_association: '{}' },
+  { asset_links: '[' },
+  { asset_links: `[${' '.repeat(24 * 1024)}1]` },
 ]
 const badLinks: readonly Form[] = [
   { url: '' },

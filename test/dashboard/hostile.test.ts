@@ -108,8 +108,8 @@ async function* pagesOf({ browser, ...records }: Furnished, words: string): Asyn
   for (const [path, form] of [
     ['links', ofLink],
     [`links/${link.id}`, { ...ofLink, version: link.version ?? '' }],
-    ['domains', invalid('name homepage_url not_found_url')],
-    [`domains/${domain.id}`, invalid('homepage_url not_found_url')],
+    ['domains', invalid('name homepage_url not_found_url apple_app_site_association asset_links')],
+    [`domains/${domain.id}`, invalid('homepage_url not_found_url apple_app_site_association asset_links')],
     ['spaces', { name: long, color: words }],
     [`spaces/${space.id}`, { name: long, color: words }],
     ['spaces', { name: 'x', [`zz${words}`.replaceAll(/[[\]]/g, '')]: words }],
