@@ -32,6 +32,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8
 export class ClickWorker {
   readonly #client: WorkerClient<ClickRequest, boolean, ClickNotice>
   #countries: SharedCountries | undefined
+  readonly #hasCountries = Promise.withResolvers<void>()
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     { name: 'write_seconds', help: 'Time to write a batch of clicks.', value: this.#seconds },
@@ -65,14 +66,15 @@ export class ClickWorker {
    * thread unless it has run before.
    */
   async countries(): Promise<Pick<Countries, 'of'>> {
-    // The thread shares them before it responds.
-    if (this.#countries === undefined) await this.start()
+    // The thread shares them before it opens the database.
+    if (this.#countries === undefined) await Promise.race([this.start(), this.#hasCountries.promise])
     return this.#countries as SharedCountries
   }
 
   #useCountries(bytes: SharedArrayBuffer): void {
     if (this.#countries === undefined) this.#countries = new SharedCountries(bytes)
     else this.#countries.use(bytes)
+    this.#hasCountries.resolve()
   }
 
   /**

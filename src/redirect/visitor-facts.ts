@@ -1,7 +1,11 @@
 /** Loads what facts about visitors are computed with, when a link with rules first needs it. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Countries } from '../analytics/capture/countries.ts'
 import type { ServedLink } from './store.ts'
 import type { VisitorSources } from './visitor.ts'
+
+/** How long a visitor waits for countries, and the pause after a failure. Milliseconds. */
+const [maxWaitMs, retryMs] = [5_000, 1_000]
 
 interface Loaders {
   /** Loads the countries of IP addresses. */
@@ -14,8 +18,9 @@ interface Loaders {
 
 export class VisitorFacts implements VisitorSources {
   readonly #loaders: Loaders
+  #loading: Promise<void> | undefined
+  #failedAt = Number.NEGATIVE_INFINITY
   countries: VisitorSources['countries'] = null
-  softwareOf: VisitorSources['softwareOf'] = null
 
   constructor(loaders: Loaders) {
     this.#loaders = loaders
@@ -31,28 +36,27 @@ export class VisitorFacts implements VisitorSources {
    * that resolves when it is loaded, or when that fails: then facts stay unknown, and variants are drawn at random.
    */
   prepare(link: Pick<ServedLink, 'rules'> | null, atMs: number): Promise<unknown> | undefined {
-    const { needs, calendar } = link?.rules ?? {}
-    if (needs === undefined || needs.size === 0) return undefined
-    const loading: Promise<unknown>[] = []
-    if (needs.has('country') && this.countries === null) loading.push(this.#loadCountries())
-    if (needs.has('software') && this.softwareOf === null) loading.push(this.#loadSoftware())
-    if (needs.has('draw') && calendar !== undefined) {
-      const salt = this.#loaders.saltOf(calendar.hourOf(atMs).dayStartMs)
-      if (salt instanceof Promise) loading.push(salt)
-    }
-    return loading.length === 0 ? undefined : Promise.all(loading)
+    const rules = link?.rules
+    if (!rules || rules.needs.size === 0) return undefined
+    const salt = rules.needs.has('draw') && this.#loaders.saltOf(rules.calendar.hourOf(atMs).dayStartMs)
+    const countries = rules.needs.has('country') && this.countries === null && this.#loadCountries()
+    return salt instanceof Promise || countries instanceof Promise ? Promise.all([salt, countries]) : undefined
   }
 
-  async #loadCountries(): Promise<void> {
+  #loadCountries(): Promise<unknown> | undefined {
+    if (performance.now() - this.#failedAt < retryMs) return undefined
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined
+    })
+    return Promise.race([this.#loading, wait(maxWaitMs, undefined, { ref: false })])
+  }
+
+  async #load(): Promise<void> {
     try {
       this.countries = await this.#loaders.loadCountries()
     } catch (error) {
+      this.#failedAt = performance.now()
       this.#loaders.onProblem(error)
     }
-  }
-
-  async #loadSoftware(): Promise<void> {
-    // Importing the package takes 20 ms of CPU, and most servers never need it in this thread.
-    this.softwareOf = (await import('../analytics/capture/software.ts')).softwareOf
   }
 }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Calendar } from '../accounts/calendar.ts'
 import type { Countries } from '../analytics/capture/countries.ts'
 import { preferredLanguage } from '../analytics/capture/language.ts'
-import type { softwareOf } from '../analytics/capture/software.ts'
+import { softwareOf } from '../analytics/capture/software.ts'
 import { classOf, maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
 import { fractionOf } from '../analytics/capture/visitor-hash.ts'
 import type { RuleVisitor } from '../rules/conditions.ts'
@@ -16,7 +16,6 @@ const isSet = /(?:^|,)\s*1\s*(?:,|$)/
 /** What facts about visitors are computed with; null while it is not loaded. */
 export interface VisitorSources {
   readonly countries: Pick<Countries, 'of'> | null
-  readonly softwareOf: typeof softwareOf | null
   /** Returns the salt of the day that starts at this time, in Unix milliseconds; undefined if it is unknown. */
   readonly saltOf: (dayStartMs: number) => Uint8Array | undefined
 }
@@ -34,8 +33,6 @@ export interface VisitorParts {
   /** Whether the visitor has sent the form with the password, which the destination must not get. */
   readonly hasSentForm: boolean
 }
-
-const unknownSoftware = { browser: null, operating_system: null, device: null }
 
 /** A visitor of a short link. Facts are computed when they are first read, because most links need none. */
 export class Visitor implements RuleVisitor {
@@ -85,7 +82,7 @@ export class Visitor implements RuleVisitor {
   }
 
   get software(): RuleVisitor['software'] {
-    return this.#sources.softwareOf?.(this.userAgent) ?? unknownSoftware
+    return softwareOf(this.userAgent)
   }
 
   get query(): URLSearchParams {

@@ -62,7 +62,7 @@ export interface Condition<Value> {
   /** The valid values of a list; null for any text. */
   readonly options: readonly (string | number)[] | null
   /** What must be loaded before the condition can be decided. */
-  readonly needs: 'country' | 'software' | null
+  readonly needs: 'country' | null
   /** Undefined if absent, and invalid if empty: a rule that lost its condition would match everyone. */
   readonly field: Field<Value | undefined>
   readonly matches: (value: Value, visitor: RuleVisitor, time: LocalTime, rule: Conditions) => boolean
@@ -114,7 +114,7 @@ function software(
   return listOf(oneOf(options, ''), description, {
     ...parts,
     options,
-    needs: 'software',
+    needs: null,
     matches: (values, { software: { [fact]: value } }) => value !== null && values.includes(value),
   })
 }

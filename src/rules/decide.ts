@@ -29,7 +29,7 @@ export interface ReadyRules {
   /** The approximate memory in bytes. */
   readonly weight: number
   /** What must be loaded before they can be decided. */
-  readonly needs: ReadonlySet<'country' | 'software' | 'draw'>
+  readonly needs: ReadonlySet<'country' | 'draw'>
 }
 
 /** The decision for a visitor. */
@@ -48,7 +48,7 @@ export const noRule: Decision = { destination: 0, rule: null, variant: null }
 /** Returns the rules of a stored link; null if it has none. `timeZones` are those of its account. */
 export function readyRules(stored: string | null, timeZones: string): ReadyRules | null {
   if (stored === null) return null
-  const needs = new Set<'country' | 'software' | 'draw'>()
+  const needs = new Set<'country' | 'draw'>()
   let destination = 1
   const rules = rulesOf({ rules: stored }).map((rule) => {
     const ready = readyRule(rule, destination)
