@@ -16,7 +16,7 @@ describe('shows rules as a numbered list of sentences', () => {
     'the language is German, Brazilian Portuguese, German or *, the device is mobile or TV, ' +
     'the operating system is iOS or Chrome OS, the browser is Samsung Internet for Android, ' +
     'the query has utm_source=a%2Cb%26c=d%25, ref and x%3Dy%2C=, the time is from Oct 25, 2026, 00:30 UTC, ' +
-    'the time is before Jan 2, 2030, 03:04 UTC, the weekday is Monday or Sunday and the time of day is 22:00-24:00 → '
+    'the time is before Jan 2, 2030, 03:04 UTC, the weekday is Monday or Sunday and the time of day is 22:00-24:00, redirect to '
 
   test('on the page of the link, with links to the destinations', async () => {
     const { id } = await owner.link({ rules: [all, split, hostile] })
@@ -25,8 +25,8 @@ describe('shows rules as a numbered list of sentences', () => {
     assert.ok(list)
     const [first, second, third] = allOf(list, 'li').map((item) => textOf(item).replace(/\s+/g, ' ').trim())
     assert.equal(first, `${sentence}acme.com/all`)
-    assert.equal(second, 'Test: always → 60% acme.com/a, 40% acme.com/b')
-    assert.match(String(third), /^"><b>שלום: if the query has <i>=ערך → acme\.com\/…/)
+    assert.equal(second, 'Test: always redirect to 60% acme.com/a, 40% acme.com/b')
+    assert.match(String(third), /^"><b>שלום: if the query has <i>=ערך, redirect to acme\.com\/…/)
     const targets = allOf(list, 'a').map(({ attributes }) => attributes.get('href'))
     assert.deepEqual(targets, [all.url, ...split.urls.map(({ url }) => url), hostile.url])
     const isolated = allOf(list, 'bdi').map(textOf)
@@ -44,7 +44,7 @@ describe('shows rules as a numbered list of sentences', () => {
     const [before, after] = ['del', 'ins'].map((name) => textOf(allOf(changed as never, name)[0] as never))
     assert.match(
       String(before),
-      /German: if the country is Germany or Austria and the language is German → https:\/\/acme\.com\/de/,
+      /German: if the country is Germany or Austria and the language is German, redirect to https:\/\/acme\.com\/de/,
     )
     assert.ok(after?.includes(hostile.url))
   })

@@ -94,7 +94,7 @@ function isolated(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }
 
-/** Renders "Germany: if the country is Germany or Austria → https://acme.com/de". `target` renders a destination. */
+/** Renders "Germany: if the country is Germany or Austria, redirect to https://acme.com/de". `target` renders a destination. */
 export function ruleSentence(rule: Rule, timeZone: string, target: (url: string) => Part = isolated): Html {
   const clauses = conditionNames
     .filter((name) => rule[name] !== undefined)
@@ -102,8 +102,8 @@ export function ruleSentence(rule: Rule, timeZone: string, target: (url: string)
   const { name, url, urls = [] } = rule
   const total = urls.reduce((sum, { weight }) => sum + Number(weight), 0)
   const shares = urls.map((each) => html`${formatPercent(Number(each.weight) / total)} ${target(each.url)}`)
-  const when = clauses.length === 0 ? 'always' : html`if ${listed(clauses, ' and ')}`
-  return html`<bdi>${name}</bdi>: ${when} → ${url === undefined ? listed(shares) : target(url)}`
+  const when = clauses.length === 0 ? 'always' : html`if ${listed(clauses, ' and ')},`
+  return html`<bdi>${name}</bdi>: ${when} redirect to ${url === undefined ? listed(shares) : target(url)}`
 }
 
 /** Renders rules as a numbered list of sentences. */
