@@ -69,9 +69,9 @@ function assertWorks(answers: Json, name: string): void {
   const { domain, stored, listed, updated, refused, missing, bulk, bulkDeleted, updatedDomain } = answers
   assert.equal(domain.body.data.name, name)
   const link = stored.body.data
-  const { alias, url, disabled, redirect_status, clicks_limit, tags } = link
+  const { alias, url, disabled, redirect_status, clicks_limit, rules, tags } = link
   assert.deepEqual([alias, url, clicks_limit, tags], ['summer', 'https://acme.com/summer', 5, ['Summer']])
-  assert.deepEqual([disabled, redirect_status], [false, 302])
+  assert.deepEqual([disabled, redirect_status, rules[0].urls[1].weight], [false, 302, 2])
   assert.deepEqual(listed.body.data, [link])
   const { updated_at } = updated.body.data
   const changes = {
@@ -80,6 +80,7 @@ function assertWorks(answers: Json, name: string): void {
     status: 'disabled',
     redirect_status: 301,
     clicks_limit: null,
+    rules: [],
     tags: [],
   }
   assert.deepEqual(updated.body.data, { ...link, ...changes, updated_at })

@@ -106,7 +106,8 @@ class Run {
 
   async #store(who: number, { resource, name, domain, space }: Step): Promise<void> {
     const ids = { domain_id: this.#pick('domains', domain), space_id: this.#pick('spaces', space) }
-    const link = { url: 'https://acme.com', alias: name, tags: [name], ...ids }
+    const rules = [{ name, url: `https://acme.com/${name}` }]
+    const link = { url: 'https://acme.com', alias: name, rules, tags: [name], ...ids }
     const json: Json = resource === 'links' ? link : { name: `${name}${this.#suffix}` }
     const answer = await this.#send(who, 'POST', `/${resource}`, json)
     if (resource === 'links' && this.#refused(who, ids, answer)) return
@@ -126,7 +127,7 @@ class Run {
       domains: { homepage_url: `https://${name}.example` },
       spaces: { name },
       tags: { color: 1 + (record % 6) },
-      links: { title: name, space_id: this.#pick('spaces', space) },
+      links: { title: name, rules: [{ name, url: 'https://acme.com' }], space_id: this.#pick('spaces', space) },
     }
     const method = { show: 'GET', update: 'PATCH', delete: 'DELETE' }[verb as 'show']
     const path = `/${resource}/${id}${resource === 'domains' && verb === 'delete' ? '?links=delete' : ''}`

@@ -68,6 +68,22 @@ const reference = fc.constantFrom('1', '2', '3', '5', '9', '')
 const time = fc.constantFrom('2020-01-01 00:00', '2200-01-01T00:00:00+01:00', '2020-02-30 00:00', '')
 const tagNames = fc.constantFrom('Summer', 'summer', 'Über, Old', 'old,,a b', 'ß', 'x'.repeat(51), 'a,b,c', '')
 const spelled = ['https://bücher.example/R%C3%BCck', 'https://xn--bcher-kva.example/Rück']
+const ruleUrl = fc.constantFrom(...spelled, 'https://a.com', 'ftp://x', '')
+const rule = fc.record(
+  {
+    name: fc.oneof(text, fc.constantFrom('A', 'B', 'A 2')),
+    countries: fc.constantFrom(['DE'], ['de', 'at'], ['XX'], []),
+    query: fc.constantFrom({ a: '1' }, { a: null }, {}),
+    hours: fc.constantFrom('09:00-17:30', '9-17'),
+    url: ruleUrl,
+    urls: fc.array(fc.record({ url: ruleUrl, weight: fc.constantFrom(1, 100, 0) }), { minLength: 1, maxLength: 3 }),
+  },
+  { requiredKeys: ['name'] },
+)
+const rules = fc.oneof(
+  fc.array(rule, { maxLength: 3 }).map((list) => JSON.stringify(list)),
+  fc.constantFrom('', '[]', '[', JSON.stringify([{ name: 'A', url: spelled[0] }])),
+)
 const linkFields = {
   // Required, because generated aliases differ.
   alias: fc.oneof(
@@ -85,6 +101,7 @@ const linkFields = {
   active_period_end_at: time,
   clicks_limit: fc.constantFrom('1', '0', ''),
   redirect_status: fc.constantFrom('301', '308', '303'),
+  rules,
   tags: tagNames,
   notes: text,
   archived: fc.constantFrom('true', 'false', '2'),

@@ -2,9 +2,14 @@
 export const { URL: baseUrl = '', KEY = '' } = process.env
 export const headers = { authorization: `Bearer ${KEY}` }
 
-export const link = { url: 'https://acme.com/summer', alias: 'summer', clicks_limit: 5, tags: ['Summer'] }
+const urls = [1, 2].map((weight) => ({ url: `https://acme.com/${weight}`, weight }))
+const rules = [{ name: 'Germany', countries: ['DE'], query: { ref: null, utm_source: 'news' }, urls }]
+export const link = { url: 'https://acme.com/summer', alias: 'summer', clicks_limit: 5, rules, tags: ['Summer'] }
 const none: string[] = []
-export const change = { title: 'Sale', disabled: true, redirect_status: 301, clicks_limit: null, tags: none } as const
+export const change = {
+  ...({ title: 'Sale', disabled: true, redirect_status: 301, clicks_limit: null } as const),
+  ...{ rules: null, tags: none },
+}
 export const invalid = { url: 'acme.com' }
 export const links = [{ url: 'https://acme.com' }]
 export const homepage = { homepage_url: 'https://acme.com' }
