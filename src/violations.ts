@@ -119,6 +119,8 @@ export const messages = {
     'Scanners need a contrast of at least 4:1, and these colors have {ratio}:1. Choose a darker code color or a lighter background.',
   'not_allowed.dim': 'The background is too dark for scanners. Choose a lighter one.',
   'not_allowed.file': '{reason}',
+  /** For a control with several values. */
+  'not_allowed.part': '{reason}',
   'not_allowed.removed': 'Leave this empty, or don’t remove the value.',
   'not_allowed.json': [
     'The {field} field must have {shape} at line {line}, column {column}.',

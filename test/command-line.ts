@@ -71,7 +71,9 @@ export function commandsWith(variables: Variables): Omit<Place, 'storage' | 'var
 }
 
 function wordsOf(line: string): string[] {
-  return Array.from(line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g), ([word]) => word.replaceAll(/['"]/g, ''))
+  return Array.from(line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g), ([word]) =>
+    word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'),
+  )
 }
 
 /** Standard input as a person types it at a terminal. */

@@ -37,14 +37,14 @@ function optionNameOf(field: string): string {
 
 function optionOf(
   name: string,
-  { schema, list = false }: Field<unknown>,
+  { schema, list = false, json = false }: Field<unknown>,
   isField: (name: string) => boolean,
 ): Argument<string | undefined> {
   const { description = '', type } = schema as { readonly description?: string; readonly type?: string }
   // Lists have ids of tags as text. Statistics have one tag.
   const isRepeatable = list || (name === 'tag_id' && type === 'string')
   const help = (isRepeatable ? tagHelp[name] : undefined) ?? helpOf(name, description, isField)
-  return { ...optional(placeholderOf(name, schema), help, text), isRepeatable }
+  return { ...optional(json ? 'JSON' : placeholderOf(name, schema), help, text), isRepeatable }
 }
 
 const tagHelp: Readonly<Record<string, string>> = {
@@ -132,7 +132,7 @@ export function checkedFields<T>(form: Form<T>, fields: Fields): T {
 export function formatViolations(violations: readonly Violation[], operand?: string): string {
   return violations
     .map(({ field, code, refusal }) => {
-      const label = field === operand ? field.toUpperCase() : `--${optionNameOf(field)}`
+      const label = field === operand ? field.toUpperCase() : field.replace(/^\w+/, (name) => `--${optionNameOf(name)}`)
       const isWithoutDomain = field === 'domain_id' && code === 'required'
       // Only names of several words differ from their options.
       const { message } = refusal.at(field.includes('_') ? label : field)

@@ -39,6 +39,18 @@ test('create prints only the short URL, or the record with --json', async (t) =>
   assert.equal(await say('links create https://acme.com/c --alias c'), 'http://go.acme.com:3080/c')
 })
 
+test('create and update take rules as JSON', async (t) => {
+  const { json, fails } = await newPlace(t)
+  const rules = [{ name: 'Germany', countries: ['DE'], url: 'https://acme.com/de' }]
+  const option = (value: unknown) => `--rules '${JSON.stringify(value)}'`
+  const link = await json(`links create https://acme.com --alias a ${option(rules)}`)
+  assert.deepEqual(link.rules, rules)
+  assert.deepEqual((await json(`links update a --title T`)).rules, rules)
+  assert.deepEqual((await json(`links update a --rules ''`)).rules, [])
+  const message = /^--rules\.0\.operating_systems: The rules\.0\.operating_systems must be one of Android, .*\.$/
+  await fails(`links update a ${option([{ name: 'A', operating_systems: ['ios'] }])}`, 2, message)
+})
+
 test('create and update warn on stderr of a destination that is probably wrong', async (t) => {
   const { run, say } = await newPlace(t)
   await say('links create acme.com --alias first')

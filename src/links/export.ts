@@ -15,7 +15,16 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { PageRequest, Storage } from '../storage/port.ts'
 import { listLinks } from './link-list.ts'
-import { type Link, type LinkRow, linkFilters, linkOf, linkOperations, linkSchema, listLinksQuery } from './schema.ts'
+import {
+  type Link,
+  type LinkRow,
+  linkFilters,
+  linkOf,
+  linkOperations,
+  linkSchema,
+  listLinksQuery,
+  textOf,
+} from './schema.ts'
 
 const formats = {
   csv: { type: 'text/csv; charset=utf-8', head: csvRow(Object.keys(linkSchema.properties)), lineOf: csvLine },
@@ -132,11 +141,5 @@ export async function* linkFile(
 }
 
 function csvLine(link: Link): string {
-  return csvRow(Object.values(link).map(cellOf))
-}
-
-function cellOf(value: Link[keyof Link]): string | number | null {
-  if (value === null || typeof value === 'number') return value
-  // The text of an array has commas between its values.
-  return Array.isArray(value) && typeof value[0] === 'object' ? JSON.stringify(value) : String(value)
+  return csvRow(Object.values(link).map((value) => (typeof value === 'number' ? value : textOf(value))))
 }

@@ -96,6 +96,12 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
   return link
 }
 
+/** Returns a value of a link as forms and tables have it: rules are JSON, and other lists have commas. Null for no value. */
+export function textOf(value: Link[keyof Link]): string | null {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return null
+  return Array.isArray(value) && typeof value[0] === 'object' ? JSON.stringify(value) : String(value)
+}
+
 /** Returns the link for a response, with a version that changes with everything shown, such as clicks and status. */
 export function shownLink({ record, version }: Versioned<LinkRow>, shortUrl: ShortUrl): Versioned<Link> {
   const link = linkOf(record, shortUrl)

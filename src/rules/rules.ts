@@ -181,7 +181,7 @@ export const rulesSchema = Type.Array(
   {
     maxItems: maxRules,
     description:
-      'The first rule that matches a visitor determines the destination. If none matches, and for bots and previews, it is `url`. Forms and CSV have the JSON of the list, which takes at most 16 KiB.',
+      'The first rule that matches a visitor determines the destination. If none matches, and for bots and previews, it is `url`. As JSON text in forms and CSV. At most 16 KiB.',
   },
 ) as unknown as TUnsafe<readonly Rule[]>
 

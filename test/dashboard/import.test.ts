@@ -150,6 +150,17 @@ test('rejects other files, and keeps what was pasted', async () => {
   assert.deepEqual([large.status, /larger than 1 MB\. Split it/.test(large.page.text)], [413, true])
 })
 
+test('takes rules as JSON, and names the place of an error', async () => {
+  const { check, press, create, links } = await newImporter()
+  const good = '[{"name":"A","countries":["DE"],"url":"https://acme.com"}]'
+  const page = await check(
+    `url;rules\nhttps://acme.com;${good}\nhttps://acme.com;${good.replace('DE', 'XX')}\nhttps://acme.com;`,
+  )
+  assert.match(page.errorOf('row-3-rules'), /The rules\.0\.countries must be an ISO 3166-1 country code such as DE\./)
+  await create((await press(page, 'check', { 'row-3-rules': good })).page)
+  assert.deepEqual(await links('rules'), [[JSON.parse(good)], [JSON.parse(good)], [[]]])
+})
+
 test('shows errors next to controls, and stores the corrected rows', async () => {
   const { check, press, create, links, link, domain } = await newImporter()
   await link({ alias: 'taken' })

@@ -335,7 +335,8 @@ function controlsFor(
       const value = row.cells[columns.indexOf(field)] ?? ''
       return selectField(state, { ...control, options: [{ value, label: value }, ...domains.map(domainChoice)] })
     }
-    const isLong = field === 'csv' || linkFields[field as keyof typeof linkFields]?.kind === 'lines'
+    const kind = linkFields[field as keyof typeof linkFields]?.kind
+    const isLong = field === 'csv' || kind === 'lines' || kind === 'rules'
     return (isLong ? textArea : textField)(state, control)
   })}</div>`
 }
@@ -345,6 +346,8 @@ function violationsOf(link: CheckedLink): Violation[] {
   if (!('violations' in link)) return []
   return link.violations.map((violation) => {
     const { field } = violation
+    // The control has all rules, so that the sentence for the API names the place.
+    if (field.startsWith('rules.')) return new Refusal('not_allowed.part', { reason: violation.message }).at('rules')
     if (field !== 'domain_id' && field !== 'space_id') return violation
     return new Refusal(field === 'domain_id' ? 'unknown_domain' : 'unknown_space', { id: '' }).at(field)
   })

@@ -8,7 +8,7 @@ import { findBulkLinks } from '../../links/bulk.ts'
 import { linkBatches } from '../../links/export.ts'
 import { shownName } from '../../links/fields.ts'
 import { passwordColumn } from '../../links/import-file.ts'
-import { linkLabels, linkOf, storeLink } from '../../links/schema.ts'
+import { linkLabels, linkOf, storeLink, textOf } from '../../links/schema.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { PageRequest as ListPage, Storage } from '../../storage/port.ts'
@@ -50,7 +50,7 @@ async function* fileParts(
       const { id, short_url, title, url, space_id, status, clicks, last_clicked_at, created_at } = link
       const space = space_id === null ? null : await spaceName(space_id)
       const counts = [recent.get(id) ?? 0, clicks, last_clicked_at, created_at]
-      const values = settings.map((name) => (link[name] === null ? null : String(link[name])))
+      const values = settings.map((name) => textOf(link[name]))
       text += csvRow([short_url, title, url, space, capitalize(status), ...counts, ...values])
     }
     yield text
@@ -70,7 +70,7 @@ type Field = keyof typeof linkLabels
 /** Fields that the other columns contain. `Link` is the URL of the domain and the alias. */
 const shownFields: readonly Field[] = ['domain_id', 'alias', 'title', 'url', 'space_id']
 
-/** The other fields, so that an import of the file creates the same links. Text of lists has commas. */
+/** The other fields, so that an import of the file creates the same links. */
 const settings = [...new Set<Field>(['tags', 'notes', 'archived', ...(Object.keys(storeLink.fields) as Field[])])]
   .filter((field) => !shownFields.includes(field))
   .map(shownName)
