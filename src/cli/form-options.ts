@@ -135,7 +135,7 @@ export function formatViolations(violations: readonly Violation[], operand?: str
       const label = field === operand ? field.toUpperCase() : field.replace(/^\w+/, (name) => `--${optionNameOf(name)}`)
       const isWithoutDomain = field === 'domain_id' && code === 'required'
       // Only names of several words differ from their options.
-      const { message } = refusal.at(field.includes('_') ? label : field)
+      const { message } = refusal.at(/^\w+_\w+$/.test(field) ? label : field)
       return `${label}: ${isWithoutDomain ? noDomain : withOptionNames(message)}`
     })
     .join('\n')

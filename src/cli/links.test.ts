@@ -47,7 +47,8 @@ test('create and update take rules as JSON', async (t) => {
   assert.deepEqual(link.rules, rules)
   assert.deepEqual((await json(`links update a --title T`)).rules, rules)
   assert.deepEqual((await json(`links update a --rules ''`)).rules, [])
-  const message = /^--rules\.0\.operating_systems: The rules\.0\.operating_systems must be one of Android, .*\.$/
+  const message =
+    /^--rules\.0\.operating_systems: The rules\.0\.operating_systems must be one of Android, .*\.\n--rules\.0\.url: The rules\.0\.url /
   await fails(`links update a ${option([{ name: 'A', operating_systems: ['ios'] }])}`, 2, message)
 })
 

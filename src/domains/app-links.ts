@@ -1,5 +1,5 @@
 /** The rules of the files that tell phones which apps open the links of a domain. */
-import { JsonReader, type TextPosition } from '../api/body.ts'
+import { readJsonText } from '../api/json-text.ts'
 import type { Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { Refusal } from '../violations.ts'
@@ -52,24 +52,12 @@ function fileRule(description: string, shape: string, check: Check): Rule<string
       if (Buffer.byteLength(text) > maxSize * 1024) return new Refusal('too_long.file', { most: maxSize })
       // Blanks in place of the trimmed characters, so that positions are those in the sent text.
       const before = sent.slice(0, sent.indexOf(text.charAt(0))).replace(/[^\n]/g, ' ')
-      const reader = new JsonReader(before + text, malformed)
-      try {
-        const other = check(reader.readShort())
-        if (other === null) return text
-        return new Refusal('not_allowed.json', { shape, ...reader.positionOf(reader.starts[other] ?? before.length) })
-      } catch (error) {
-        if (error instanceof Refusal) return error
-        throw error
-      }
+      const read = readJsonText(before + text)
+      if (read instanceof Refusal) return read
+      const { value, reader } = read
+      const other = check(value)
+      if (other === null) return text
+      return new Refusal('not_allowed.json', { shape, ...reader.positionOf(reader.starts[other] ?? before.length) })
     },
   }
-}
-
-/** In UTF-16 code units. */
-const shownToken = 20
-
-function malformed(at: TextPosition, token: string): Refusal {
-  const [line = ''] = token.split('\n', 1)
-  const shown = line === token && token.length <= shownToken ? token : `${line.slice(0, shownToken)}…`.toWellFormed()
-  return new Refusal('malformed_json', { ...at, problem: token === '' ? 'it ends too early' : `unexpected ${shown}` })
 }

@@ -23,7 +23,8 @@ async function refusalsOf(rules: unknown): Promise<string[]> {
 
 /** Rejected rules by their only violation. */
 const refused: Readonly<Record<string, readonly unknown[]>> = {
-  'rules not_a_list': [1, true, {}, 'x', '{}', '"a"', '[', '[{"name":"A",}]'],
+  'rules not_a_list': [1, true, {}, '{}', '"a"'],
+  'rules malformed_json': ['x', '[', '[{"name":"A",}]', `[${' '.repeat(9)}`],
   'rules too_many': [many(21, (n) => ({ name: `${n}`, url }))],
   'rules.0 not_an_object': [[1], [null], ['a'], [[]], [[rule]]],
   'rules.0 too_many': [
@@ -246,12 +247,21 @@ describe('rules in records', () => {
     assert.equal(body.errors['rules.0.country'][0], 'The rules.0.country field is unknown. Did you mean countries?')
   })
 
+  test('name the position of malformed JSON', async () => {
+    const { body } = await send('POST', '/links', { json: { url, rules: '[{"name":"A",\n  url: "x"}]' } })
+    const message =
+      'The rules field is not valid JSON at line 2, column 3: unexpected url. Put names and texts in double quotes, and leave out commas before closing brackets.'
+    assert.deepEqual(body.violations, [{ field: 'rules', code: 'malformed_json', message }])
+  })
+
   test('are 422 not_single if they are sent twice', async () => {
     const twice = await send('POST', '/links', { form: 'url=https://acme.com&rules=[]&rules=[]' })
     assertRefused(twice, ['rules', 'not_single'])
     const body = `{"url":"${url}","rules":[{"name":"A","name":"B","countries":["DE"],"countries":["AT"],"query":{"a":"1","a":"2"},"url":"${url}"}]}`
     const inside = await send('POST', '/links', { body, headers: { 'content-type': 'application/json' } })
-    assertRefused(inside, ...['name', 'countries', 'query'].map((name) => [`rules.0.${name}`, 'not_single'] as const))
+    const text = await send('POST', '/links', { json: { url, rules: body.slice(body.indexOf('['), -1) } })
+    for (const answer of [inside, text])
+      assertRefused(answer, ...['name', 'countries', 'query'].map((name) => [`rules.0.${name}`, 'not_single'] as const))
   })
 })
 

@@ -1,5 +1,6 @@
 /** The rules of a link: a list that determines the destination of each visitor. Stored as the JSON of the list. */
 import type { TUnsafe } from 'typebox'
+import { readJsonText } from '../api/json-text.ts'
 import { type Field, type Form, form, optional, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { boundedText, destinationUrl, integer } from '../forms/rules.ts'
@@ -48,7 +49,8 @@ const variants: Field<readonly Variant[] | undefined> = {
     if (raw.length > maxVariants) return new Refusal('too_many', { most: maxVariants })
     if (raw.length < minVariants)
       return new Refusal('not_allowed.text', { options: `a list of at least ${minVariants}` })
-    return readAll(raw, variantForm)
+    const { values, refused } = readAll(raw, variantForm)
+    return refused.length > 0 ? new PartRefusals(refused) : (values as Variant[])
   },
 }
 
@@ -82,22 +84,18 @@ function readRule(fields: Fields) {
 /** Unknown members that are named. More would take long to compare with the known ones. */
 const maxUnknown = 10
 
-/** Reads the objects of a list. Refusals have places such as `2.url`. */
-function readAll<T>(list: readonly unknown[], { fields, read }: Form<T>): T[] | Refusal {
+/** Reads the objects of a list. Values are complete if no part is refused. Refused parts have places such as `2.url`. */
+function readAll<T>(list: readonly unknown[], { fields, read }: Form<T>) {
   const most = Object.keys(fields).length + maxUnknown
-  const values: T[] = []
   const refused: [string, Refusal][] = []
-  for (const [at, item] of list.entries()) {
+  const values = list.map((item, at): Partial<T> => {
     const refusal = objectRefusal(item, most)
-    if (refusal !== null) {
-      refused.push([String(at), refusal])
-      continue
-    }
-    const reading = read(item as Fields)
-    values.push(reading.values as T)
-    refused.push(...reading.violations.map(({ field, refusal }): [string, Refusal] => [`${at}.${field}`, refusal]))
-  }
-  return refused.length > 0 ? new PartRefusals(refused) : values
+    if (refusal !== null) refused.push([String(at), refusal])
+    const { values, violations } = refusal === null ? read(item as Fields) : { values: {}, violations: [] }
+    for (const { field, refusal } of violations) refused.push([`${at}.${field}`, refusal])
+    return values
+  })
+  return { values, refused }
 }
 
 /** Returns the JSON of a list of rules, null for an empty list, or a refusal. The members of rules have a fixed order. */
@@ -106,11 +104,10 @@ function readRules(raw: unknown): string | null | Refusal {
   if (list === null || list instanceof Refusal) return list
   if (!Array.isArray(list)) return notAList(list)
   if (list.length > maxRules) return new Refusal('too_many', { most: maxRules })
-  const rules = readAll(list, { ...ruleForm, read: readRule })
-  if (rules instanceof Refusal) return rules
-  const clashes = nameClashes(rules)
-  if (clashes.length > 0) return new PartRefusals(clashes)
-  const text = storedRules(rules)
+  const { values, refused } = readAll(list, { ...ruleForm, read: readRule })
+  refused.push(...nameClashes(values))
+  if (refused.length > 0) return new PartRefusals(refused)
+  const text = storedRules(values as Rule[])
   return text !== null && isTooLong(text) ? tooLong : text
 }
 
@@ -129,18 +126,16 @@ function parseList(text: string): unknown {
   if (text === '') return null
   // Before it is parsed, because that takes long.
   if (isTooLong(text)) return tooLong
-  try {
-    return JSON.parse(text)
-  } catch {
-    return new Refusal('not_a_list')
-  }
+  const read = readJsonText(text)
+  return read instanceof Refusal ? read : read.value
 }
 
 /** Returns the refusals of names that statistics could not tell from another rule or variant. */
-function nameClashes(rules: readonly Rule[]): [string, Refusal][] {
+function nameClashes(rules: readonly Partial<Rule>[]): [string, Refusal][] {
   const known = new Set<string>()
   const found: [string, Refusal][] = []
   for (const [at, { name, urls }] of rules.entries()) {
+    if (name === undefined) continue
     const values = urls === undefined ? [name] : [name, ...urls.map((_, variant) => variantName(name, variant + 1))]
     if (values.some((value) => known.has(value))) found.push([`${at}.name`, new Refusal('taken.rule', { name })])
     for (const value of values) known.add(value)
