@@ -75,7 +75,7 @@ export const messages = {
   ],
   'too_long.json': [
     'The {field} field must be at most {most} bytes of JSON.',
-    '{label} must be shorter: all of them take at most {most} bytes of JSON.',
+    '{label} must be shorter: they take at most {most} bytes.',
   ],
   'too_long.encoded':
     'A URL has at most {most} characters in percent-encoding, but this one has {length}. Write a shorter URL.',

@@ -141,12 +141,12 @@ function ruleOf({ controls, variants }: Draft, zone: string): object {
     if (typeof text === 'string') values[condition] = conditionValue(condition, text, others)
     delete others[condition]
   }
-  return { name, ...values, url, ...(variants.length > 0 && { urls: variants.map(withNumber) }), ...others }
-}
-
-/** Returns the variant with its weight as a number, which takes fewer bytes of the JSON. */
-function withNumber({ weight = '', ...variant }: Record<string, string>): object {
-  return { ...variant, weight: /^\s*\d{1,3}\s*$/.test(weight) ? Number(weight) : weight }
+  // As a number, a weight takes fewer bytes of the JSON.
+  const urls = variants.map(({ weight = '', ...variant }) => ({
+    ...variant,
+    weight: /^\d{1,3}$/.test(weight) ? Number(weight) : weight,
+  }))
+  return { name, ...values, url, ...(urls.length > 0 && { urls }), ...others }
 }
 
 /** Returns the value of a condition from its controls. Removes those of single choices. */
