@@ -20,6 +20,7 @@ test('creates a link with a rule, which visitors get', async () => {
   const condition = { 'rules.0.name': 'German', 'rules.0.condition': 'languages' }
   await form.press('add_condition.0', condition)
   assert.deepEqual(form.focus, ['rules.0.languages'])
+  assert.match(form.page.value('once'), /^[\w-]{36}$/)
   const rules = await form.save({ 'rules.0.languages': 'German, pt-BR', 'rules.0.url': 'https://acme.com/de' })
   assert.deepEqual(rules, [{ name: 'German', languages: ['de', 'pt-BR'], url: 'https://acme.com/de' }])
   const host = owner.domain.name
