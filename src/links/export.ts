@@ -11,6 +11,7 @@ import { rejectIfMatch } from '../http/conditions.ts'
 import { dispositionOf, sendParts } from '../http/response.ts'
 import { csvRow } from '../lib/csv.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { PageRequest, Storage } from '../storage/port.ts'
@@ -129,11 +130,16 @@ export async function* linkFile(
 ): AsyncGenerator<string, { readonly links: number }> {
   const list = { ...filters, sort_by: 'id', sort: 'asc', per_page: batchSize, page: null, after: null } as const
   const { head, lineOf } = formats[format]
+  const ticks = new Ticks()
   let text: string = head
   let links = 0
   for await (const rows of linkBatches(storage, account, pageRequestOf(list, resources.links))) {
     const now = new Date().toISOString()
-    yield rows.reduce((lines, row) => lines + lineOf(linkOf(row, shortUrl, now)), text)
+    for (const row of rows) {
+      text += lineOf(linkOf(row, shortUrl, now))
+      await ticks.next()
+    }
+    yield text
     text = ''
     links += rows.length
   }

@@ -1,4 +1,5 @@
 import { type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LinkActions } from './actions.ts'
@@ -22,7 +23,13 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
     list: async (account, request) => {
       const page = await listLinks(storage, account, request)
       const now = new Date().toISOString()
-      return { ...page, rows: page.rows.map((row) => linkOf(row, shortUrl, now)) }
+      const ticks = new Ticks()
+      const rows: Link[] = []
+      for (const row of page.rows) {
+        rows.push(linkOf(row, shortUrl, now))
+        await ticks.next()
+      }
+      return { ...page, rows }
     },
     find,
     insertion: async (actor, fields) => {

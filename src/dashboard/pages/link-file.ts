@@ -4,6 +4,7 @@ import { recentDays } from '../../accounts/calendar.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
+import { Ticks } from '../../lib/ticks.ts'
 import { findBulkLinks } from '../../links/bulk.ts'
 import { linkBatches } from '../../links/export.ts'
 import { shownName } from '../../links/fields.ts'
@@ -39,6 +40,7 @@ async function* fileParts(
   request: ListPage,
 ): AsyncGenerator<string> {
   const spaceNames = new Map<number, string | null>()
+  const ticks = new Ticks()
   let text = byteOrderMark
   text += csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created', ...settingLabels])
   for await (const rows of linkBatches(storage, account, { ...request, direction: 'desc' })) {
@@ -52,6 +54,7 @@ async function* fileParts(
       const counts = [recent.get(id) ?? 0, clicks, last_clicked_at, created_at]
       const values = settings.map((name) => textOf(link[name]))
       text += csvRow([short_url, title, url, space, capitalize(status), ...counts, ...values])
+      await ticks.next()
     }
     yield text
     text = ''
