@@ -1,4 +1,4 @@
-/** The rules of the files that tell phones which apps open the links of a domain. */
+/** Rules for the files by which phones find the apps that open a domain's links. */
 import { readJsonText } from '../api/json-text.ts'
 import type { Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'

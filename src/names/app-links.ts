@@ -1,6 +1,6 @@
-/** The files that tell phones which apps open the links of a domain. */
+/** Files by which phones find the apps that open a domain's links. */
 
-/** The names of the files by the field of the domain that has the content: Apple's and Google's. */
+/** The file name for each field of a domain. */
 export const appLinkFiles = {
   apple_app_site_association: 'apple-app-site-association',
   asset_links: 'assetlinks.json',
@@ -8,7 +8,7 @@ export const appLinkFiles = {
 
 export type AppLinkField = keyof typeof appLinkFiles
 
-/** The contents of a domain's files; null for files that are not set. */
+/** The contents of a domain's files; null for unset files. */
 export type AppLinks = Readonly<Record<AppLinkField, string | null>>
 
 export const noAppLinks: AppLinks = { apple_app_site_association: null, asset_links: null }

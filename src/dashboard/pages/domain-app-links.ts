@@ -24,7 +24,7 @@ export function appLinkFieldset(state: FormState): Html {
   return collapsibleSection('App links', set.join(', '), isOpen, html`${controls}`)
 }
 
-/** Returns the files of a domain that are set, by path. */
+/** Returns the domain's files by path, without unset ones. */
 export function filesOf(domain: Domain): Files {
   return Object.fromEntries(
     appLinkFields.flatMap((field) => {
@@ -39,7 +39,7 @@ const problems: Readonly<Record<Exclude<FileResult, 'served'>, string>> = {
   redirect: 'Redirected, but phones follow no redirects here. Serve this path without a redirect.',
   status: 'Not found. Check that your proxy forwards this path to the redirect server.',
   type: 'Not sent as application/json. Check that your proxy keeps the type.',
-  content: 'Another file is served. Check that no proxy or cache has a file of its own.',
+  content: 'Another file is served. Check that no proxy or cache serves its own file.',
   'no answer': 'No response over HTTPS on port 443.',
   'certificate error': 'The TLS certificate isn’t valid.',
 }
