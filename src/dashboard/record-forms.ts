@@ -66,8 +66,8 @@ export function addRecordForms<Row extends { readonly id: number }>(
   )
 
   const insert: PageHandler = async (request) => {
-    const state = edited(request.fields)
-    if (state !== null) return newPage(state, request)
+    const unsaved = edited(request.fields)
+    if (unsaved !== null) return newPage(unsaved, request)
     const { id } = (await insertRecord(actions, db, request.actor, fieldsIn(request.fields, request))).record
     return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
   }
@@ -80,35 +80,27 @@ export function addRecordForms<Row extends { readonly id: number }>(
     return { ...editPage(`${home}/${id}`, await editForm(record, request), state), section }
   })
 
-  pages.post(
-    `${home}/:id`,
-    `${section}:write`,
-    async (request) => {
-      const id = idParam(request, what)
-      const path = `${home}/${id}`
-      const change = edited(request.fields)
-      if (change !== null) {
-        const { record } = await find(request, id)
-        return { ...editPage(path, await editForm(record, request), change), section }
-      }
-      const { version, ...form } = request.fields
-      const sent = fieldsIn(form, request)
-      const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
-      if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id })
-      const now = await find(request, id)
-      const shown = await editForm(now.record, request)
-      const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
-      if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
-      const differences = differencesOf(
-        sent,
-        fieldsIn(valuesOf(now.record, request), request),
-        forms.labels,
-        shown.format,
-      )
-      return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
-    },
-    maxFields,
-  )
+  const update: PageHandler = async (request) => {
+    const id = idParam(request, what)
+    const path = `${home}/${id}`
+    const unsaved = edited(request.fields)
+    if (unsaved !== null) {
+      const { record } = await find(request, id)
+      return { ...editPage(path, await editForm(record, request), unsaved), section }
+    }
+    const { version, ...form } = request.fields
+    const sent = fieldsIn(form, request)
+    const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
+    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id })
+    const now = await find(request, id)
+    const shown = await editForm(now.record, request)
+    const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
+    if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
+    const stored = fieldsIn(valuesOf(now.record, request), request)
+    const differences = differencesOf(sent, stored, forms.labels, shown.format)
+    return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
+  }
+  pages.post(`${home}/:id`, `${section}:write`, update, maxFields)
 }
 
 function editPage(path: string, { name, controls }: EditForm, state: FormState, message: Html | null = null) {
