@@ -3,6 +3,7 @@ import type { PageQuery } from '../forms/list-query.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addHeader, type Sent, sendJson, sendNotModified } from '../http/response.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 
@@ -25,7 +26,7 @@ export function sendPage<Row>(
   query: NumberedPage,
   page: Page<Row>,
   { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta?: object },
-): Sent {
+): Promise<Sent> {
   const pageOf = query.after === null ? numberedPage : pageAfter
   const { data, links, position } = pageOf(exchange, query, page, path)
   const counts = { total: page.total, total_is_exact: page.totalIsExact }
@@ -33,16 +34,31 @@ export function sendPage<Row>(
 }
 
 /** Sends JSON with a hash of its content as the ETag, or 304. The content's `links` also become the `Link` header. */
-export function sendContent(
+export async function sendContent(
   exchange: Exchange,
   content: { readonly data: unknown; readonly meta?: object; readonly links?: Links },
   condition: Condition | null,
-): Sent {
-  const text = JSON.stringify(content)
+): Promise<Sent> {
+  const text = await jsonOf(content)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
   if (content.links) addHeader(exchange, 'link', linkHeader(content.links))
   return isKnown ? sendNotModified(exchange) : sendJson(exchange, 200, text)
 }
+
+/** Returns the JSON of an object. Many rows are written one by one, because a hundred of them can have megabytes. */
+async function jsonOf({ data, ...others }: { readonly data: unknown }): Promise<string> {
+  if (!Array.isArray(data) || data.length <= rowsAtOnce) return JSON.stringify({ data, ...others })
+  const ticks = new Ticks()
+  const rows: string[] = []
+  for (const row of data) {
+    rows.push(JSON.stringify(row))
+    await ticks.next()
+  }
+  const rest = JSON.stringify(others)
+  return `{"data":[${rows.join()}]${rest === '{}' ? '' : ','}${rest.slice(1)}`
+}
+
+const rowsAtOnce = 25
 
 type NumberedPage = Pick<PageQuery, 'per_page' | 'page' | 'after'>
 
