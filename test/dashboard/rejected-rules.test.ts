@@ -126,7 +126,7 @@ test('if two people edit the rules, shows both versions as sentences, and keeps 
     words,
     /German: if the country is Germany or Austria and the language is French, redirect to https:\/\/acme\.com\/de/,
   )
-  assert.match(words, /Test: always redirect to 60% https:\/\/acme\.com\/a, 40% https:\/\/acme\.com\/b/)
+  assert.match(words, /Test: always redirect 60% to https:\/\/acme\.com\/a and 40% to https:\/\/acme\.com\/b/)
   assert.equal(form.page.value('rules.0.languages'), 'French')
   assert.deepEqual(await form.save(), [{ ...de, languages: ['fr'] }])
 })

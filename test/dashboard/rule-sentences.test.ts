@@ -25,7 +25,7 @@ describe('shows rules as a numbered list of sentences', () => {
     assert.ok(list)
     const [first, second, third] = allOf(list, 'li').map((item) => textOf(item).replace(/\s+/g, ' ').trim())
     assert.equal(first, `${sentence}acme.com/all`)
-    assert.equal(second, 'Test: always redirect to 60% acme.com/a, 40% acme.com/b')
+    assert.equal(second, 'Test: always redirect 60% to acme.com/a and 40% to acme.com/b')
     assert.match(String(third), /^"><b>שלום: if the query has <i>=ערך, redirect to acme\.com\/…/)
     const targets = allOf(list, 'a').map(({ attributes }) => attributes.get('href'))
     assert.deepEqual(targets, [all.url, ...split.urls.map(({ url }) => url), hostile.url])

@@ -101,9 +101,9 @@ export function ruleSentence(rule: Rule, timeZone: string, target: (url: string)
     .map((name) => conditionSentence(name, rule, timeZone))
   const { name, url, urls = [] } = rule
   const total = urls.reduce((sum, { weight }) => sum + Number(weight), 0)
-  const shares = urls.map((each) => html`${formatPercent(Number(each.weight) / total)} ${target(each.url)}`)
+  const shares = urls.map((each) => html`${formatPercent(Number(each.weight) / total)} to ${target(each.url)}`)
   const when = clauses.length === 0 ? 'always' : html`if ${listed(clauses, ' and ')},`
-  return html`<bdi>${name}</bdi>: ${when} redirect to ${url === undefined ? listed(shares) : target(url)}`
+  return html`<bdi>${name}</bdi>: ${when} redirect ${url === undefined ? listed(shares, ' and ') : html`to ${target(url)}`}`
 }
 
 /** Renders rules as a numbered list of sentences. */
