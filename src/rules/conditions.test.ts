@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { newOwner } from '../../test/dashboard-pages.ts'
+import { newOwner } from '../../test/dashboard.ts'
 import { conditionNames, conditions } from './conditions.ts'
 
 const document = JSON.parse(readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'))

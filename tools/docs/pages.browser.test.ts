@@ -96,7 +96,7 @@ test('filters operations by all words, and opens the operation or object in the 
   await page.waitForURL('**/docs#listSpaces')
   const filter = page.getByLabel('Filter')
   for (const [words, ...ids] of [
-    ['create link', 'storeLink', 'storeLinks'],
+    ['create link', 'storeDomain', 'storeLink', 'storeLinks'],
     ['edit domain', 'updateDomainByPut', 'updateDomain'],
     ['analytics', 'showStats', 'deleteLinkClicks'],
     ['clicks_limit new', 'storeLink'],
