@@ -144,6 +144,7 @@ const examples: Readonly<Record<string, Make>> = {
 
 const reading = [
   ...['domains list', 'spaces list', 'tags list', 'keys list', 'accounts list', 'links list', 'links show'],
+  'links explain',
   ...['oidc check', 'members list', 'invitations list'],
   ...['links export', 'links qr', 'stats', 'history', 'backup', 'export', 'export clicks', 'completion'],
 ]

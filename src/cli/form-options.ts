@@ -60,7 +60,7 @@ function placeholderOf(name: string, schema: TSchema): string {
   if (type === 'boolean') return 'true|false'
   if (type === 'integer') return 'N'
   if (format === 'date') return 'DAY'
-  if (name.endsWith('_at')) return 'TIME'
+  if (/(^|_)at$/.test(name)) return 'TIME'
   return name.endsWith('url') ? 'URL' : 'TEXT'
 }
 

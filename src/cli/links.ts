@@ -1,13 +1,20 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
 
+import { calendarOf } from '../accounts/calendar.ts'
+import { findTimeZones } from '../accounts/store.ts'
 import { deletionQuery, insertRecord } from '../api/operations.ts'
+import { decisionOf, outcomeOf } from '../dashboard/parts/explanation.ts'
 import { quantity } from '../dashboard/parts/format.ts'
+import { conditionText } from '../dashboard/parts/rules.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
+import { type Explanation, explainQuery } from '../rules/explanation.ts'
+import { type Rule, rulesOf } from '../rules/rules.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -64,6 +71,27 @@ export const linkCommands = {
     },
   }),
 
+  explain: accountCommand({
+    summary:
+      'Show the response that a visitor gets, the rule that decides, and the conditions that failed. Counts nothing.',
+    arguments: {
+      operand: aliasOperand,
+      domain: domainOfAlias,
+      ...optionsOf(explainQuery),
+      json: flag('print the explanation as JSON'),
+    },
+    notes: aliasNote,
+    run: async (db, { operand: alias, domain, account, json: isJson, ...options }) => {
+      const row = await chooseLink(db, account, alias, domain)
+      const fields = givenFields(explainQuery, options)
+      const explain = explainer(db, await ownShortUrls(db))
+      const explanation = await submit(explainQuery, fields, () => explain(account, row.id, fields))
+      if (isJson) return json(explanation)
+      const { timeZone } = calendarOf(await findTimeZones(db, account))
+      return explanationText(explanation, rulesOf(row), timeZone)
+    },
+  }),
+
   update: accountCommand({
     summary: 'Change a link and print its short URL. Running servers redirect by the new values within a second.',
     arguments: {
@@ -114,6 +142,17 @@ function formatWarning(warning: DestinationWarning): string {
     return `Check the destination: ${warning.shortUrl} is one of your own short links.`
   const { host, last } = warning
   return `Check the destination: ${host} ends in ".${last}", which isn't a known top-level domain.`
+}
+
+function explanationText(explanation: Explanation, rules: readonly Rule[], timeZone: string): string {
+  const [before, after] = outcomeOf(explanation)
+  const lines = explanation.checks.map(({ rule: name, failed }, at) => {
+    const texts = failed.map((condition) => conditionText(condition, rules[at] as Rule, timeZone))
+    return [name, texts.length === 0 ? 'matches' : `doesn't match: ${texts.join('; ')}`]
+  })
+  const outcome = [before + (explanation.location ?? '') + after, decisionOf(explanation)]
+  const checks = lines.length === 0 ? [] : ['', table([['RULE', 'RESULT'], ...lines])]
+  return [...outcome.filter((line) => line !== null), ...checks].join('\n')
 }
 
 function linkTable(links: readonly Link[]): string {

@@ -5,12 +5,17 @@ import type { Api } from '../api/routes.ts'
 import { Failure, found } from '../errors.ts'
 import { Type } from '../forms/json-schema.ts'
 import { conditionOf } from '../http/conditions.ts'
-import type { Fields } from '../http/form-encoding.ts'
 import { foldCase } from '../lib/text.ts'
 import { linkOperations } from '../links/schema.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { failedConditions } from '../rules/decide.ts'
-import { type AssumedVisit, type Explanation, explainQuery, explanationSchema } from '../rules/explanation.ts'
+import {
+  type AssumedVisit,
+  type Explain,
+  type Explanation,
+  explainQuery,
+  explanationSchema,
+} from '../rules/explanation.ts'
 import type { Db } from '../storage/port.ts'
 import { Loops } from './loops.ts'
 import { type LinkResolution, locationOf, redirectOf, resolveLink } from './resolve.ts'
@@ -57,13 +62,10 @@ export const explainLink: Operation = {
 export function explainRoute(api: Api, explain: Explain): void {
   api.add(explainLink, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
-    const data = found(await explain(actor.account, idOf(exchange, 'link'), exchange.query), 'link')
-    return data instanceof Failure ? data : sendContent(exchange, { data }, condition)
+    const data = await explain(actor.account, idOf(exchange, 'link'), exchange.query)
+    return sendContent(exchange, { data }, condition)
   })
 }
-
-/** Explains a visit to the account's link, which the fields describe. Returns undefined if the account has no such link. */
-export type Explain = (account: number, id: number, fields: Fields) => Promise<Explanation | Failure | undefined>
 
 /** Returns the function that explains visits by what the database has. */
 export function explainer(db: Db, shortUrl: ShortUrl): Explain {
@@ -79,11 +81,9 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
   const loops = new Loops(served, facts, new URL(shortUrl('a', '')).port)
 
   return async (account, id, fields) => {
-    const row = await findServedLinkById(db, account, id)
-    if (row === null) return undefined
+    const { link, domain } = found(await findServedLinkById(db, account, id), 'link')
     const assumed = explainQuery.check(fields)
-    if (assumed instanceof Failure) return assumed
-    const { link, domain } = row
+    if (assumed instanceof Failure) throw assumed
     const visitor = visitorOf(assumed, facts)
     await facts.prepare(link, visitor.atMs)
     const resolution = resolveLink(link, domain, false, visitor)

@@ -61,7 +61,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
 export async function findServedLinkById(db: Db, account: number, id: number) {
   const [row] = await db.execute(links.where('id', '=', id).where('account_id', '=', account))
   const [domain] = row === undefined ? [] : await servedDomains(db, [row.domain_id])
-  return row === undefined || domain === undefined ? null : { link: servedLink(row), domain }
+  return row === undefined || domain === undefined ? undefined : { link: servedLink(row), domain }
 }
 
 function servedLink(row: FoundLink): ServedLink {

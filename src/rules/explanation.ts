@@ -3,6 +3,7 @@ import { form, optional, type Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { boundedText } from '../forms/rules.ts'
 import { parseTime } from '../forms/times.ts'
+import type { Fields } from '../http/form-encoding.ts'
 import { type ConditionName, conditionNames, country } from './conditions.ts'
 
 /** The longest header or query of an assumed visit, in code points. */
@@ -51,6 +52,9 @@ export interface Explanation {
     readonly failed: readonly ConditionName[]
   }[]
 }
+
+/** Explains a visit to the account's link, which the fields of `explainQuery` describe. Throws `not_found`, `validation_failed`. */
+export type Explain = (account: number, id: number, fields: Fields) => Promise<Explanation>
 
 const orNull = (schema: Parameters<typeof Type.Union>[0][number], description: string) =>
   Type.Union([schema, Type.Null()], { description })

@@ -44,9 +44,14 @@ function foldName(text: string): string {
   return plain.toLowerCase()
 }
 
+/** Returns the values that people can choose, in the order of their texts. */
+export function choicesOf(name: ConditionName) {
+  return [...choosableValues(name).values()]
+}
+
 /** Returns the texts of values that people can choose. */
 export function suggestedValues(name: ConditionName): string[] {
-  return [...choosableValues(name).values()].map(({ text }) => text)
+  return choicesOf(name).map(({ text }) => text)
 }
 
 /** Returns the value that a text names, such as DE for Germany; other text unchanged. */
@@ -71,34 +76,57 @@ export function readQueryPart(part: string): [name: string, value: string | null
 
 /** Renders a condition in words: "the country is Germany or Austria". Times are in this zone. */
 export function conditionSentence(name: ConditionName, rule: Rule, timeZone: string): Html {
-  const { words, control } = conditions[name]
-  const value: unknown = rule[name]
-  if (Array.isArray(value))
-    return html`${words} ${listed(
-      value.map((each) => shownValue(name, each)),
-      ' or ',
-    )}`
-  if (control === 'query') return html`${words} ${listed(queryParts(value as Parameters).map(isolated), ' and ')}`
-  const text = String(value)
-  const isTime = control === 'time' && !Number.isNaN(Date.parse(text))
-  return html`${words} ${isTime ? exactTime(text, timeZone) : isolated(text)}`
+  const [values, beforeLast] = shownValues(name, rule, timeZone)
+  return html`${conditions[name].words} ${listed(values.map(isolated), beforeLast)}`
 }
 
-function shownValue(name: ConditionName, value: string | number): Html {
+/** Returns the words of `conditionSentence` as text. */
+export function conditionText(name: ConditionName, rule: Rule, timeZone: string): string {
+  const [values, separator] = shownValues(name, rule, timeZone)
+  return `${conditions[name].words} ${values.join(separator)}`
+}
+
+/** Returns the values of a condition as people read them, and the word before the last. */
+function shownValues(
+  name: ConditionName,
+  rule: Rule,
+  timeZone: string,
+): readonly [values: string[], beforeLast: string] {
+  const value: unknown = rule[name]
+  if (Array.isArray(value)) return [value.map((each) => shownValue(name, each)), ' or ']
+  const { control } = conditions[name]
+  if (control === 'query') return [queryParts(value as Parameters), ' and ']
+  const text = String(value)
+  const isTime = control === 'time' && !Number.isNaN(Date.parse(text))
+  return [[isTime ? exactTime(text, timeZone) : text], '']
+}
+
+function shownValue(name: ConditionName, value: string | number): string {
   const text = listedValue(name, value)
   // Devices are no proper nouns, but TV is an abbreviation.
-  return isolated(name === 'devices' && text !== 'TV' ? text.toLowerCase() : text)
+  return name === 'devices' && text !== 'TV' ? text.toLowerCase() : text
 }
 
 function isolated(text: string): Html {
   return html`<bdi>${text}</bdi>`
 }
 
-/** Renders "Germany: if the country is Germany or Austria, redirect to https://acme.com/de". `target` renders a destination. */
-export function ruleSentence(rule: Rule, timeZone: string, target: (url: string) => Part = isolated): Html {
+/**
+ * Renders "Germany: if the country is Germany or Austria, redirect to https://acme.com/de". `target` renders a destination.
+ * Crosses out conditions that failed.
+ */
+export function ruleSentence(
+  rule: Rule,
+  timeZone: string,
+  target: (url: string) => Part = isolated,
+  failed: readonly ConditionName[] = [],
+): Html {
   const clauses = conditionNames
     .filter((name) => rule[name] !== undefined)
-    .map((name) => conditionSentence(name, rule, timeZone))
+    .map((name) => {
+      const clause = conditionSentence(name, rule, timeZone)
+      return failed.includes(name) ? html`<s>${clause}</s><span class="hidden-text"> (doesn’t match)</span>` : clause
+    })
   const { name, url, urls = [] } = rule
   const total = urls.reduce((sum, { weight }) => sum + Number(weight), 0)
   const shares = urls.map((each) => html`${formatPercent(Number(each.weight) / total)} to ${target(each.url)}`)
