@@ -38,6 +38,7 @@ import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
 import { explainer, explainLink, explainRoute } from '../redirect/explain.ts'
+import type { Explain } from '../rules/explanation.ts'
 import { OidcClient } from '../sign-in/oidc/client.ts'
 import { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import { spaceOperations } from '../spaces/schema.ts'
@@ -122,17 +123,18 @@ export function buildApi(options: AppOptions, shared: Shared) {
   healthRoute(router, storage)
   documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
+  const explain = explainer(storage, shortUrl)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
   const signIn = signInServices(options, shared, dashboardUrl)
   const onAccountChange = () => shared.directory.refresh()
-  const effects = { deleteClicks, onAccountChange, runBatch: batches.run.bind(batches) }
+  const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
   addDashboard({ ...parts, ...signIn, clicksRetention, ...effects })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
-  const links = linkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches }, shortUrl, semaphores)
-  explainRoute(api, explainer(storage, shortUrl))
+  const linkParts = { api, storage, idempotentRequests, actions: actions.links, batches }
+  const links = linkRoutes(linkParts, shortUrl, explain, semaphores)
   statsRoutes(api, storage, deleteClicks)
   eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
   const { domains: domain, spaces: space, tags: tag } = actions
@@ -155,13 +157,19 @@ export function buildApi(options: AppOptions, shared: Shared) {
 }
 
 /** Adds the routes of links. Returns the handlers of their records. */
-function linkRoutes(parts: Parameters<typeof bulkRoutes>[0], shortUrl: ShortUrl, { downloads }: Semaphores) {
+function linkRoutes(
+  parts: Parameters<typeof bulkRoutes>[0],
+  shortUrl: ShortUrl,
+  explain: Explain,
+  { downloads }: Semaphores,
+) {
   const { api, storage, idempotentRequests, actions } = parts
   const links = linkHandlers(storage, actions, shortUrl)
   resourceRoutes(api, idempotentRequests, links)
   bulkRoutes(parts)
   linkExportRoute(api, storage, shortUrl, downloads)
   linkQrRoute(api, storage, shortUrl)
+  explainRoute(api, explain)
   return links
 }
 

@@ -72,8 +72,7 @@ export const linkCommands = {
   }),
 
   explain: accountCommand({
-    summary:
-      'Show the response that a visitor gets, the rule that decides, and the conditions that failed. Counts nothing.',
+    summary: 'Show the response that a visitor gets, and why.',
     arguments: {
       operand: aliasOperand,
       domain: domainOfAlias,

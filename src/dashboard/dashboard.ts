@@ -15,6 +15,7 @@ import type { Semaphore } from '../lib/semaphore.ts'
 import type { LinkActions } from '../links/actions.ts'
 import type { RunBatch } from '../links/batch.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import type { Explain } from '../rules/explanation.ts'
 import type { OidcClient } from '../sign-in/oidc/client.ts'
 import type { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import type { Space } from '../spaces/schema.ts'
@@ -78,6 +79,7 @@ interface Services {
     readonly links: LinkActions
   }
   readonly reversals: Reversals
+  readonly explain: Explain
   /** Null unless people can sign in with OpenID Connect. */
   readonly oidc: OidcClient | null
   /** Logs a problem that an operator can fix. */

@@ -157,10 +157,10 @@ function notFoundLink(url: string): Html {
   return html`${shortLink(url)}, the domain’s URL for unknown links`
 }
 
-function shortLink(url: string): Html {
+export function shortLink(url: string): Html {
   return externalLink(url, destination(url, shownShortly))
 }
 
-function externalLink(url: string, text: Html): Html {
+export function externalLink(url: string, text: Html): Html {
   return isLinkable(url) ? html`<a href="${url}" title="${url}" rel="noreferrer">${text}</a>` : text
 }

@@ -9,6 +9,7 @@ import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { findQrStyle } from '../../qr/store.ts'
+import type { Explain } from '../../rules/explanation.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { findTagByName } from '../../tags/store.ts'
@@ -40,11 +41,13 @@ import { noClicksYet, Statistics, type StatisticsServices } from '../statistics/
 import { type PropertyName, propertyNames } from '../statistics/values.ts'
 import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
+import { linkTest } from './link-test.ts'
 
 const home = '/app/links'
 
 interface Services extends StatisticsServices {
   readonly actions: { readonly links: LinkActions }
+  readonly explain: Explain
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
 }
@@ -75,7 +78,8 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const timeZone = formZone(request)
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, breakdownNames)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
-  const [records, history, shown] = await Promise.all([
+  const [test, records, history, shown] = await Promise.all([
+    linkTest(request, link, path, services.explain),
     contextOf(link, request.account, services),
     historyOf({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
     isVisited
@@ -88,6 +92,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const context = { ...records, ...history, timeZone }
   const body = html`${detourSentence(link, context)}
 <div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`, request.actor)}</div>
+${test.section}
 ${clicksSection(link, shown)}
 ${history.section}
 ${controlFor(request.actor, 'links:write', deletionSection(link, isVisited))}`
@@ -96,7 +101,7 @@ ${controlFor(request.actor, 'links:write', deletionSection(link, isVisited))}`
     section: 'links',
     action: headActions(link, isVisited, request.actor),
     body,
-    status: statistics.status,
+    status: test.isInvalid ? 422 : statistics.status,
   }
 }
 

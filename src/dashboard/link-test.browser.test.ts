@@ -1,0 +1,58 @@
+/** "Test this link" on the page of a link, in a real browser. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { browserForTests, findings, hasFocus, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
+
+const openWindow = browserForTests()
+const rules = [
+  { name: 'German', countries: ['DE', 'AT'], languages: ['de'], url: 'https://acme.com/de' },
+  {
+    name: 'Phones in the evening',
+    devices: ['mobile'],
+    hours: '18:00-24:00',
+    url: 'https://acme.com/evening?utm_source=print',
+  },
+  {
+    name: 'Test',
+    urls: [1, 2].map((weight) => ({ url: `https://acme.com/${weight}`, weight })),
+  },
+]
+
+for (const [width, options] of [
+  [1280, {}],
+  [390, phone()],
+] as const) {
+  test(`tests a link with only the keyboard at ${width} px`, { skip }, async () => {
+    const app = await startApp()
+    await app.send('POST', '/api/v1/domains', { json: { name: 'go.acme.com' } })
+    const { body } = await app.send('POST', '/api/v1/links', {
+      json: { url: 'https://acme.com/', alias: 'summer', rules },
+    })
+    const { page, complaints } = await openWindow(options)
+    await signIn(app, page, `/app/links/${body.data.id}`)
+    const country = page.getByLabel('Country')
+    await country.focus()
+    await page.keyboard.type('Austria')
+    await page.keyboard.press('Tab')
+    assert.ok(await hasFocus(page.getByLabel('Language')))
+    await page.keyboard.type('French')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('iPhone')
+    await page.getByLabel('Time').fill('2026-12-24T20:00')
+    await page.getByRole('button', { name: 'Test', exact: true }).focus()
+    await page.keyboard.press('Enter')
+    const result = page.getByText('Decided by rule 2, Phones in the evening.')
+    await result.waitFor()
+    assert.match(page.url(), /\?.*country=AT&language=fr&device=iphone&at=2026-12-24T20%3A00.*#test$/)
+    assert.equal(await country.inputValue(), 'AT')
+    assert.ok(await result.isVisible())
+    const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
+    assert.equal(isWide, false)
+    assert.deepEqual(await findings(page), [])
+    await shoot(page, `link-test-${width}`)
+    await page.reload()
+    await result.waitFor()
+    assert.deepEqual(complaints, [])
+  })
+}
