@@ -54,7 +54,10 @@ export const messages = {
     'Add a domain first.',
   ],
   'required.any_scope': 'The key needs at least one scope.',
-  'required.rules_link': 'The link_id field is required, because name=rules shows the clicks of one link.',
+  'required.rules_link': [
+    'The {field} field is required, because name=rules shows the clicks of one link.',
+    'Choose a link.',
+  ],
   'required.new_space': 'Choose a space or domain to move the links to.',
   'required.tag_change': 'Name tags to add or to remove.',
   'required.limit_change': 'Enter a value, or check a box.',
@@ -191,7 +194,7 @@ export const messages = {
   not_an_object: ['The {field} field must be a JSON object.', '{label} must be an object.'],
   malformed_json: [
     'The {field} field is not valid JSON at line {line}, column {column}: {problem}. Put names and texts in double quotes, and leave out commas before closing brackets.',
-    '{label} is not valid JSON at line {line}, column {column}: {problem}. Put names and texts in double quotes, and leave out commas before closing brackets.',
+    '{label} can’t be read at line {line}, column {column}: {problem}. Put names and texts in double quotes, and leave out commas before closing brackets.',
   ],
   'malformed_row.cells':
     'The row has {cells} cells, but the first row has {names}. Put cells with commas in double quotes.',

@@ -51,7 +51,7 @@ test('422 shows the text again with its error and its position, in the open sect
   assert.equal(status, 422)
   assert.match(
     page.errorOf('apple_app_site_association'),
-    /“iOS app links” is not valid JSON at line 3, column 17: unexp/,
+    /“iOS app links” can’t be read at line 3, column 17: unexp/,
   )
   assert.match(
     page.errorOf('asset_links'),

@@ -35,6 +35,10 @@ const others = {
   length: 9_000,
   cell: 2,
   schemes: 'http, https and mailto',
+  options: 'a period such as 09:00-17:30',
+  line: 3,
+  column: 17,
+  problem: 'unexpected }',
 }
 const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
 
