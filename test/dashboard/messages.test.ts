@@ -39,6 +39,7 @@ const others = {
   line: 3,
   column: 17,
   problem: 'unexpected }',
+  shape: 'a list of statements',
 }
 const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
 
