@@ -1,3 +1,4 @@
+import { Ticks } from '../lib/ticks.ts'
 import type { Directory } from './directory.ts'
 import type { PreparedRedirect } from './redirects.ts'
 import { redirectOf, resolve } from './resolve.ts'
@@ -49,6 +50,7 @@ export class Loops {
   }
 
   async #returnsTo(start: Address, first: Found, host: string, visitor: Visitor): Promise<boolean> {
+    const ticks = new Ticks()
     let at = await first
     for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
       const { domain, target }: Target = at
@@ -57,6 +59,7 @@ export class Loops {
       await this.#facts.prepare(link, visitor.atMs)
       const redirect = redirectOf(resolve(path, domain, link, visitor.following(query)))
       at = redirect === null ? undefined : await this.#targetOf(redirect, host)
+      await ticks.next()
     }
     return false
   }

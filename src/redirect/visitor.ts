@@ -40,7 +40,7 @@ export class Visitor implements RuleVisitor {
   readonly #sources: VisitorSources
   #class: Visit['class'] | undefined
   #country: string | null | undefined
-  #query: URLSearchParams | undefined
+  #query: QueryParameters | undefined
 
   constructor(parts: VisitorParts, sources: VisitorSources) {
     this.#parts = parts
@@ -85,8 +85,8 @@ export class Visitor implements RuleVisitor {
     return softwareOf(this.userAgent)
   }
 
-  get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(this.#parts.query)
+  get query(): QueryParameters {
+    this.#query ??= new QueryParameters(this.#parts.query)
     return this.#query
   }
 
@@ -132,6 +132,21 @@ export class Visitor implements RuleVisitor {
   get #countryHeader(): string {
     const { countryHeader, headers } = this.#parts
     return countryHeader === null ? '' : cut(String(headers[countryHeader] ?? ''), maxShort)
+  }
+}
+
+/** The parameters of a query. A lookup takes the same time however many there are: rules look up hundreds. */
+class QueryParameters implements Pick<URLSearchParams, 'has'> {
+  readonly #values = new Map<string, Set<string>>()
+
+  constructor(query: string) {
+    for (const [name, value] of new URLSearchParams(query))
+      this.#values.getOrInsertComputed(name, () => new Set()).add(value)
+  }
+
+  has(name: string, value?: string): boolean {
+    const values = this.#values.get(name)
+    return values !== undefined && (value === undefined || values.has(value))
   }
 }
 

@@ -26,7 +26,7 @@ export interface RuleVisitor {
     readonly browser: string | null
   }
   /** The query of the visited URL. */
-  readonly query: URLSearchParams
+  readonly query: Pick<URLSearchParams, 'has'>
 }
 
 /** The time of a visit in the time zone of the account. */
