@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
+import { browserForTests, findings, hasFocus, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 const rules = [
