@@ -226,6 +226,10 @@ describe('rules in records', () => {
         { field: 'rules', code: 'too_long', message: 'The rules field must be at most 16384 bytes of JSON.' },
       ])
     }
+    const long = [' '.repeat(16_385), [{ ...rule, languages: many(250, () => 'a'.repeat(300)) }]]
+    const bulk = await send('POST', '/links/bulk', { json: { links: long.map((rules) => ({ url, rules })) } })
+    const codes = bulk.body.data.map(({ violations: [{ field, code }] }: Json) => `${field} ${code}`)
+    assert.deepEqual(codes, ['rules too_long', 'rules too_long'])
     await link({ rules: many(20, (n) => ({ name: `${n}${'💩'.repeat(48)}`, url })) })
   })
 

@@ -82,7 +82,7 @@ function readRule(fields: Fields) {
 }
 
 /** Unknown members that are named. More would take long to compare with the known ones. */
-const maxUnknown = 10
+const maxUnknown = 5
 
 /** Reads the objects of a list. Values are complete if no part is refused. Refused parts have places such as `2.url`. */
 function readAll<T>(list: readonly unknown[], { fields, read }: Form<T>) {
@@ -100,10 +100,12 @@ function readAll<T>(list: readonly unknown[], { fields, read }: Form<T>) {
 
 /** Returns the JSON of a list of rules, null for an empty list, or a refusal. The members of rules have a fixed order. */
 function readRules(raw: unknown): string | null | Refusal {
-  const list = typeof raw === 'string' ? parseList(trimText(raw)) : raw
+  const list = typeof raw === 'string' ? parseList(raw) : raw
   if (list === null || list instanceof Refusal) return list
   if (!Array.isArray(list)) return notAList(list)
   if (list.length > maxRules) return new Refusal('too_many', { most: maxRules })
+  // The JSON that is stored can be shorter, because it has no duplicates.
+  if (JSON.stringify(list).length > 4 * maxBytes) return tooLong
   const { values, refused } = readAll(list, { ...ruleForm, read: readRule })
   refused.push(...nameClashes(values))
   if (refused.length > 0) return new PartRefusals(refused)
@@ -123,10 +125,11 @@ function isTooLong(text: string): boolean {
 }
 
 function parseList(text: string): unknown {
-  if (text === '') return null
-  // Before it is parsed, because that takes long.
+  // First, because the rest takes long.
   if (isTooLong(text)) return tooLong
-  const read = readJsonText(text)
+  const trimmed = trimText(text)
+  if (trimmed === '') return null
+  const read = readJsonText(trimmed)
   return read instanceof Refusal ? read : read.value
 }
 
