@@ -49,10 +49,7 @@ test('422 shows the text again with its error and its position, in the open sect
   const typed = '\n\n{"applinks": {}},'
   const { status, page } = await browser.submit(opened, path, { apple_app_site_association: typed, asset_links: '{}' })
   assert.equal(status, 422)
-  assert.match(
-    page.errorOf('apple_app_site_association'),
-    /“iOS app links” can’t be read at line 3, column 17: unexp/,
-  )
+  assert.match(page.errorOf('apple_app_site_association'), /“iOS app links” can’t be read at line 3, column 17: unexp/)
   assert.match(
     page.errorOf('asset_links'),
     /“Android app links” must have an array of statements.* at line 1, column 1\./,
