@@ -8,7 +8,7 @@ import { conditionOf } from '../http/conditions.ts'
 import { foldCase } from '../lib/text.ts'
 import { linkOperations } from '../links/schema.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { failedConditions } from '../rules/decide.ts'
+import { failedConditions, noRule } from '../rules/decide.ts'
 import {
   type AssumedVisit,
   type Explain,
@@ -18,8 +18,8 @@ import {
 } from '../rules/explanation.ts'
 import type { Db } from '../storage/port.ts'
 import { Loops } from './loops.ts'
-import { type LinkResolution, locationOf, redirectOf, resolveLink } from './resolve.ts'
-import { findServedDomain, findServedLink, findServedLinkById, type ServedDomain, type ServedLink } from './store.ts'
+import { forwardedQuery, type LinkResolution, locationOf, redirectOf, resolveLink } from './resolve.ts'
+import { findServedDomain, findServedLink, findServedLinkById, type ServedDomain } from './store.ts'
 import { Visitor } from './visitor.ts'
 import { VisitorFacts } from './visitor-facts.ts'
 
@@ -89,15 +89,15 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     const resolution = resolveLink(link, domain, false, visitor)
     const redirect = redirectOf(resolution)
     const start = { domain, path: { kind: 'alias', alias: foldCase(link.alias), asksForPreview: false } } as const
-    const isLoop = redirect !== null && (await loops.isLoop(start, redirect, domain.name, visitor))
-    const response = isLoop
-      ? responseTo({ kind: 'not_found', url: null }, '')
-      : responseTo(resolution, assumed.query ?? '')
+    const query = assumed.query ?? ''
+    const forwarded = forwardedQuery(resolution, query)
+    const isLoop = redirect !== null && (await loops.isLoop(start, redirect, forwarded, domain.name, visitor))
+    const shown: LinkResolution = isLoop ? { kind: 'not_found', url: null } : resolution
     return {
-      ...response,
+      ...responseTo(shown, query),
       class: visitor.class,
-      ...decisionOf(isLoop ? null : resolution),
-      checks: checksOf(link, visitor),
+      ...decisionOf(shown),
+      checks: link.rules === null ? [] : failedConditions(link.rules, visitor),
     }
   }
 }
@@ -123,11 +123,7 @@ function responseTo(resolution: LinkResolution, query: string) {
   return { status: redirect?.status ?? pageStatuses[kind], location: redirect?.location ?? null, kind }
 }
 
-function decisionOf(resolution: LinkResolution | null) {
-  const { rule = null, variant = null } = resolution?.kind === 'redirect' ? resolution.decision : {}
+function decisionOf(resolution: LinkResolution) {
+  const { rule, variant } = resolution.kind === 'redirect' ? resolution.decision : noRule
   return { rule, variant }
-}
-
-function checksOf({ rules }: ServedLink, visitor: Visitor): Explanation['checks'] {
-  return rules === null ? [] : failedConditions(rules, visitor)
 }

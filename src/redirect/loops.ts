@@ -1,7 +1,7 @@
 import { Ticks } from '../lib/ticks.ts'
 import type { Directory } from './directory.ts'
-import type { PreparedRedirect } from './redirects.ts'
-import { redirectOf, resolve } from './resolve.ts'
+import { type PreparedRedirect, withQuery } from './redirects.ts'
+import { forwardedQuery, redirectOf, resolve } from './resolve.ts'
 import type { ServedDomain } from './store.ts'
 import { findVisited } from './visited-link.ts'
 import { portOf, type VisitedPath } from './visited-url.ts'
@@ -43,9 +43,18 @@ export class Loops {
     this.#ownPort = ownPort
   }
 
-  /** Returns whether visitors get back to `start`, asynchronously if the instance serves the redirect's location. */
-  isLoop(start: Address, redirect: PreparedRedirect, host: string, visitor: Visitor): false | Promise<boolean> {
-    const first = this.#targetOf(redirect, host)
+  /**
+   * Returns whether the visitor gets back to `start`, asynchronously if the instance serves the redirect's location.
+   * `forwarded` is the query that the redirect forwards.
+   */
+  isLoop(
+    start: Address,
+    redirect: PreparedRedirect,
+    forwarded: string,
+    host: string,
+    visitor: Visitor,
+  ): false | Promise<boolean> {
+    const first = this.#targetOf(redirect, forwarded, host)
     return first === undefined ? false : this.#returnsTo(start, first, host, visitor)
   }
 
@@ -57,24 +66,26 @@ export class Loops {
       const { path, query, link } = await findVisited(this.#directory, domain, target)
       if (keyOf({ domain, path }) === keyOf(start)) return true
       await this.#facts.prepare(link, visitor.atMs)
-      const redirect = redirectOf(resolve(path, domain, link, visitor.following(query)))
-      at = redirect === null ? undefined : await this.#targetOf(redirect, host)
+      const resolution = resolve(path, domain, link, visitor.following(query))
+      const redirect = redirectOf(resolution)
+      at = redirect === null ? undefined : await this.#targetOf(redirect, forwardedQuery(resolution, query), host)
       await ticks.next()
     }
     return false
   }
 
   /** The instance has the default ports, the port of short URLs, and that in the Host header. */
-  #targetOf({ name, port, pathname, search }: PreparedRedirect, host: string): Found {
+  #targetOf({ name, port, pathname, search }: PreparedRedirect, forwarded: string, host: string): Found {
     const isOwnPort = port === '' || port === this.#ownPort || port === portOf(host)
     const found = name === null || !isOwnPort ? undefined : this.#directory.domainNamed(name)
-    const target = pathname + search
+    if (found === undefined) return undefined
+    const target = withQuery(pathname + search, forwarded)
     if (found instanceof Promise) return found.then((domain) => domain && { domain, target })
-    return found && { domain: found, target }
+    return { domain: found, target }
   }
 }
 
-/** Queries do not change the response. */
+/** Without the query: no link redirects to itself with another query. */
 function keyOf({ domain, path }: Address): string {
   return JSON.stringify([domain.id, path])
 }

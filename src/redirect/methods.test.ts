@@ -12,7 +12,7 @@ const longAgo = '1970-01-01T00:00:00.000Z'
 const target = 'https://acme.com/summer'
 const host = 'http://go.acme.com'
 const redirect_password = await hashPassword('a')
-const serving = (...links: readonly LinkFields[]) => startVisitors({ 'go.acme.com': { links } })
+const serving = (...links: readonly LinkFields[]) => startVisitors({ 'go.acme.com': { links } }, { left: 1 })
 
 function checkRedirect({ status, headers }: Answer, wanted: { status?: number; location: string }): void {
   assert.deepEqual([status, headers.location], [wanted.status ?? 302, wanted.location])
@@ -46,6 +46,17 @@ test('redirects every method on a link with 307 or 308, as one click, and keeps 
   assert.equal((await visit(`${host}/p`, { method: 'PUT' })).status, 401)
   const form = { redirect_password: 'a' }
   checkRedirect(await visit(`${host}/p`, { method: 'POST', form }), { status: 303, location: target })
+})
+
+test('shows the preview of a limited link with 307 to every method of clients without a user agent', async () => {
+  const { visit } = await serving({ alias: 'a', url: target, redirect_status: 307, clicks_limit: 1 })
+  const headers = { 'user-agent': '' }
+  for (const method of ['POST', 'PUT']) {
+    const { status, text } = await visit(`${host}/a`, { method, headers })
+    assert.equal(status, 200)
+    assert.ok(text.includes(target))
+    assert.equal((await visit(`${host}/a+`, { method, headers })).status, 405)
+  }
 })
 
 test('redirects without reading the body, and keeps the connection unless the client may keep the body', async (t) => {

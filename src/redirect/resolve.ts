@@ -107,9 +107,14 @@ export function redirectOf(resolution: Resolution): PreparedRedirect | null {
   return 'url' in resolution && resolution.url !== null ? fallbackRedirect(resolution.url) : null
 }
 
+/** Returns the query of a visit if its redirect forwards it; otherwise an empty text. */
+export function forwardedQuery(resolution: Resolution, query: string): string {
+  return resolution.kind === 'redirect' && resolution.link.forward_query ? query : ''
+}
+
 /** Returns the location of a link's redirect for the query of a visit. */
-export function locationOf({ link, redirect }: LinkRedirect, query: string): string {
-  return link.forward_query ? withQuery(redirect.location, query) : redirect.location
+export function locationOf(to: LinkRedirect, query: string): string {
+  return withQuery(to.redirect.location, forwardedQuery(to, query))
 }
 
 const safe = ['GET', 'HEAD'] as const
@@ -117,9 +122,10 @@ const withForm = [...safe, 'POST'] as const
 /** The statuses whose only purpose is to keep the method (RFC 9110 §15.4.8, §15.4.9). */
 const methodKeepers = [307, 308]
 
-/** Returns the methods that a resolution allows; null for all. */
-export function allowedMethods(resolution: Resolution): readonly string[] | null {
-  if (resolution.kind === 'preview' || !('link' in resolution)) return safe
+/** Returns the methods that are allowed at a path with this resolution; null for all. */
+export function allowedMethods(resolution: Resolution, path: VisitedPath): readonly string[] | null {
+  const isAskedPreview = resolution.kind === 'preview' && path.kind === 'alias' && path.asksForPreview
+  if (isAskedPreview || !('link' in resolution)) return safe
   const { destinations, redirect_password } = resolution.link
   if (methodKeepers.includes(destinations[0].status)) return null
   // A link with a password form may have expired while a visitor typed.

@@ -73,7 +73,9 @@ export class Visitor implements RuleVisitor {
   }
 
   get country(): string | null {
-    this.#country ??= this.#sources.countries?.of(this.#address, this.#countryHeader) ?? null
+    if (this.#country === undefined) {
+      this.#country = this.#sources.countries?.of(this.#address, this.#countryHeader) ?? null
+    }
     return this.#country
   }
 

@@ -29,6 +29,7 @@ import { fallbackRedirect, noStoreHeaders, type PreparedRedirect, redirectTo, se
 import {
   allowedMethods,
   expired,
+  forwardedQuery,
   type LinkRedirect,
   locationOf,
   type Resolution,
@@ -154,7 +155,7 @@ class Visits {
   #answerTo(visit: VisitRequest, link: ServedLink | null): Response {
     const { method } = visit.exchange
     const resolution = resolve(visit.path, visit.domain, link, visit.visitor)
-    const allow = allowedMethods(resolution)
+    const allow = allowedMethods(resolution, visit.path)
     if (allow !== null && !allow.includes(method))
       return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
     return this.#respond(visit, resolution)
@@ -200,7 +201,7 @@ class Visits {
   /** Redirects the visitor to a destination of the link, which is a click. */
   #redirectToLink(visit: VisitRequest, to: LinkRedirect): Response {
     const { link } = to
-    return this.#unlessLoop(visit, to.redirect, () => {
+    return this.#unlessLoop(visit, to.redirect, forwardedQuery(to, visit.query), () => {
       const click = visit.visitor.visitTo(link.id, visit.domain.name, statisticOf(to.decision))
       if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, to, click)
       this.#options.onClick(click)
@@ -233,11 +234,11 @@ class Visits {
   ): Response {
     if (url === null) return this.#counted(kind, kind === 'expired' ? linkExpired : missingAt(visit))
     const redirect = fallbackRedirect(url)
-    return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
+    return this.#unlessLoop(visit, redirect, '', () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
   }
 
-  #unlessLoop(visit: VisitRequest, redirect: PreparedRedirect, respond: () => Response): Response {
-    const isLoop = this.#loops.isLoop(visit, redirect, visit.exchange.host, visit.visitor)
+  #unlessLoop(visit: VisitRequest, redirect: PreparedRedirect, forwarded: string, respond: () => Response): Response {
+    const isLoop = this.#loops.isLoop(visit, redirect, forwarded, visit.exchange.host, visit.visitor)
     if (isLoop === false) return respond()
     return isLoop.then((found) => (found ? this.#counted('loop', missingAt(visit)) : respond()))
   }

@@ -132,6 +132,16 @@ test('a rule that leads back to the short link is a loop', async () => {
   assert.deepEqual([looped.status, location(looped)], [404, undefined])
 })
 
+test('a loop is found even if a rule only returns visitors with the forwarded query', async () => {
+  const through = await linkWith([])
+  const short = await linkWith([], { url: through, forward_query: true })
+  const { data } = (await app.send('GET', `/api/v1/links?search=${encodeURIComponent(through)}`)).body
+  const back = { rules: [{ name: 'Back', query: { ref: null }, url: short }] }
+  assert.equal((await app.send('PATCH', `/api/v1/links/${data[0].id}`, { json: back })).status, 200)
+  assert.equal(await destination(short), through)
+  assert.equal((await app.visit(`${short}?ref=1`, { headers: { 'user-agent': firefox } })).status, 404)
+})
+
 test('a change of rules reaches visitors immediately', async () => {
   const id = await stored('/links', { url, alias: 'changing', rules: [{ name: 'One', url: to('one') }] })
   const short = `${host}/changing`
