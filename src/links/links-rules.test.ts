@@ -120,6 +120,28 @@ for (const [engine, app] of Object.entries(apps)) {
       assert.deepEqual(shown, [rules, []])
     })
 
+    test('can’t meet a permanent redirect again by an undo of either', async () => {
+      const { send, link, ...own } = await newPlace(app)
+      const changed = async (id: number, json: Json) => {
+        assert.equal((await send('PATCH', `/links/${id}`, { json })).status, 200)
+        return (await newestEvent({ send, ...own } as never)).id
+      }
+      const refusal = async (event: number) => {
+        const { status, body } = await send('POST', `/events/${event}/undo`)
+        return [status, body.code, /permanent redirect/.test(body.detail)]
+      }
+      const permanent = await link({ redirect_status: 308 })
+      const temporary = await changed(permanent.id, { redirect_status: 302 })
+      await changed(permanent.id, { rules })
+      assert.deepEqual(await refusal(temporary), [409, 'not_undoable', true])
+      const ruled = await link({ rules })
+      const removed = await changed(ruled.id, { rules: [] })
+      await changed(ruled.id, { redirect_status: 301 })
+      assert.deepEqual(await refusal(removed), [409, 'not_undoable', true])
+      const both = await changed((await link({ redirect_status: 308 })).id, { rules, redirect_status: 302 })
+      assert.equal((await send('POST', `/events/${both}/undo`)).status, 200)
+    })
+
     test('change with text that is replaced, and the first violation names its place', async () => {
       const own = await newPlace(app)
       const { id } = await own.link({ url: 'https://kept.example/', rules, alias: 'own' })

@@ -16,7 +16,7 @@ import { lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
-import { type LinkChange, type LinkRow, linkColumns, linkEvents } from './schema.ts'
+import { conflictsIn, type LinkChange, type LinkRow, linkColumns, linkEvents } from './schema.ts'
 import { changeLink, computed, findLink, foldedOf, linkRecords, lockDomain, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
@@ -44,6 +44,7 @@ export function linkReversal(actions: LinkActions): Reversal {
         throw await isGone(tx, 'domain', domain_id)
       if (space_id !== null && !(await lockSpaces(tx, account, [space_id])).has(space_id))
         throw await isGone(tx, 'space', space_id)
+      requireTemporary({ ...link.record, ...change })
       // A link that has got other tags since would keep them.
       if (tags.length > maxTags) throw irreversible(`The link has ${maxTags} tags by now.`)
       const [unknown] = await findUnknownTags(tx, account, tags)
@@ -69,6 +70,12 @@ export function linkReversal(actions: LinkActions): Reversal {
 /** Returns the change that sets values of an event. Events have lists of rules. */
 function changeTo({ rules, ...values }: Values): LinkChange & { readonly domain_id?: number } {
   return rules === undefined ? values : { ...values, rules: storedRules(rules as readonly Rule[]) }
+}
+
+/** Throws `not_undoable` for a permanent redirect with rules, of which only one was changed by the event. */
+function requireTemporary({ redirect_status, rules }: Parameters<typeof conflictsIn>[0]): void {
+  if (conflictsIn({ redirect_status, rules }).length > 0)
+    throw irreversible('A link with rules can’t have a permanent redirect.')
 }
 
 /** Returns the error for a domain or space that a link had before. Names it, unless it was gone before there were events. */
