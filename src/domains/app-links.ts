@@ -1,7 +1,8 @@
 /** Rules for the files by which phones find the apps that open a domain's links. */
-import { readJsonText } from '../api/json-text.ts'
+
 import type { Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
+import { readJsonText } from '../forms/json-text.ts'
 import { Refusal } from '../violations.ts'
 
 /** Both files of a domain, escaped, fit into the body of a request. KiB of UTF-8. */

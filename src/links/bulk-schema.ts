@@ -1,11 +1,12 @@
 /** The forms and operations of bulk requests. */
-import { isObject, Table, tooManyMembers } from '../api/body.ts'
+import { isObject, Table } from '../api/body.ts'
 import { type Body, bodyFailures, idempotencyFailures, type Operation } from '../api/operations.ts'
 import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { boolean, positiveInteger, tagName } from '../forms/rules.ts'
 import { addField, type Fields, maxFields } from '../http/form-encoding.ts'
+import { tooManyMembers } from '../http/json-reader.ts'
 import { Refusal } from '../violations.ts'
 import { maxTags } from './link.ts'
 import { linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'

@@ -1,8 +1,8 @@
 /** The rules of a link: a list that determines the destination of each visitor. Stored as the JSON of the list. */
 import type { TUnsafe } from 'typebox'
-import { readJsonText } from '../api/json-text.ts'
 import { type Field, type Form, form, optional, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
+import { readJsonText } from '../forms/json-text.ts'
 import { boundedText, destinationUrl, integer } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { trimText } from '../lib/text.ts'

@@ -1,6 +1,7 @@
 /** JSON in the text of a field. */
+
+import { JsonReader, type TextPosition } from '../http/json-reader.ts'
 import { Refusal } from '../violations.ts'
-import { JsonReader, type TextPosition } from './body.ts'
 
 /** Parses a text of a few KiB. Returns `malformed_json`, with the position, if it is no JSON. */
 export function readJsonText(text: string): { readonly value: unknown; readonly reader: JsonReader } | Refusal {
