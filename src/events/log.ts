@@ -1,29 +1,45 @@
 /** The log of changes: an event for each change of a record, stored in the transaction of the change. */
 import type { Actor } from '../access/actor.ts'
-import { type Db, parts } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
 import type { NewEvent } from './event.ts'
 
 /** Events that one statement stores. */
 const insertedEvents = 64
 
-/** Stores events of an actor, in the transaction of the changes. */
-export async function recordEvents(tx: Db, actor: Actor, events: readonly (NewEvent | null)[]): Promise<void> {
+/**
+ * Stores events of an actor, in the transaction of the changes. Returns how many there are that are not null. They can be made
+ * one after the other, because a thousand of them may be too large for the memory of a thread.
+ */
+export async function recordEvents(tx: Db, actor: Actor, events: Iterable<NewEvent | null>): Promise<number> {
   const created_at = new Date().toISOString()
-  const { account, batchId } = actor
-  const rows = events.flatMap((event) => (event === null ? [] : [rowOf(actor, event, created_at)]))
-  for (const some of parts(rows, insertedEvents)) {
-    const build = () =>
-      query.insertInto('events').values(({ selectFrom, case: when, exists, not, lit }) => {
-        const earlier = selectFrom('events as earlier').select('id').where('account_id', '=', account)
-        const isFirst = not(exists(earlier.where('batch_id', '=', batchId)))
-        const opens_batch = when().when(isFirst).then(lit(1)).end()
-        // After the other columns, as in the values.
-        return some.map((row, at) => ({ ...row, opens_batch: at === 0 ? opens_batch : null }))
-      })
-    const values = some.flatMap((row, at) => [...Object.values(row), ...(at === 0 ? [account, batchId] : [null])])
-    await tx.execute(new CachedQuery(`insert ${some.length} events`, values, build))
+  let rows: EventRow[] = []
+  let count = 0
+  for (const event of events) {
+    if (event === null) continue
+    rows.push(rowOf(actor, event, created_at))
+    count += 1
+    if (rows.length < insertedEvents) continue
+    await insertEvents(tx, actor, rows)
+    rows = []
   }
+  if (rows.length > 0) await insertEvents(tx, actor, rows)
+  return count
+}
+
+type EventRow = ReturnType<typeof rowOf>
+
+async function insertEvents(tx: Db, { account, batchId }: Actor, rows: readonly EventRow[]): Promise<void> {
+  const build = () =>
+    query.insertInto('events').values(({ selectFrom, case: when, exists, not, lit }) => {
+      const earlier = selectFrom('events as earlier').select('id').where('account_id', '=', account)
+      const isFirst = not(exists(earlier.where('batch_id', '=', batchId)))
+      const opens_batch = when().when(isFirst).then(lit(1)).end()
+      // After the other columns, as in the values.
+      return rows.map((row, at) => ({ ...row, opens_batch: at === 0 ? opens_batch : null }))
+    })
+  const values = rows.flatMap((row, at) => [...Object.values(row), ...(at === 0 ? [account, batchId] : [null])])
+  await tx.execute(new CachedQuery(`insert ${rows.length} events`, values, build))
 }
 
 function rowOf(actor: Actor, event: NewEvent, created_at: string) {

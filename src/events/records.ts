@@ -46,8 +46,8 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
   }
 
   /** Stores the event of a new record. */
-  created(tx: Db, actor: Actor, row: Shown): Promise<void> {
-    return recordEvents(tx, actor, [createdEvent(this.#described, row)])
+  async created(tx: Db, actor: Actor, row: Shown): Promise<void> {
+    await recordEvents(tx, actor, [createdEvent(this.#described, row)])
   }
 
   /** Changes the actor's record as `Records.change` does. */

@@ -20,34 +20,31 @@ export interface RowResult {
   readonly violations?: readonly Pick<Violation, 'field' | 'code' | 'message'>[]
 }
 
-/** The results of all rows, and the violations of all failed rows for `bulk_rejected`. */
-export interface Results {
-  readonly shown: {
-    readonly data: readonly RowResult[]
-    readonly meta: { readonly succeeded: number; readonly failed: number }
-  }
-  readonly violations: readonly Violation[]
+/** `ids` are those of the request; null if it stores links. `status` is that of a successful row. */
+interface Rows {
+  readonly ids: readonly number[] | null
+  readonly status: number
 }
 
-/** Returns the results. `ids` are those of the request; null if it stores links. `status` is that of a successful row. */
-export function resultsOf(
-  outcomes: readonly Outcome[],
-  { ids, status }: { readonly ids: readonly number[] | null; readonly status: number },
-  shortUrl: ShortUrl,
-): Results {
-  const violations: Violation[] = []
+/** Returns the response as JSON. One row is parsed at a time: together they can be too large for the memory of a thread. */
+export function resultsText(outcomes: readonly Outcome[], { ids, status }: Rows, shortUrl: ShortUrl): string {
   const now = new Date().toISOString()
-  const data = outcomes.map((outcome, index): RowResult => {
-    const id = ids?.[index]
-    const head = { index, ...(id !== undefined && { id }) }
-    if (!(outcome instanceof Failure)) {
-      return { ...head, status, ...(outcome && { data: linkOf(outcome.record, shortUrl, now) }) }
-    }
-    violations.push(...violationsOfRow(outcome, index, id))
-    return { ...head, ...shownFailure(outcome) }
+  let failed = 0
+  const data = outcomes.map((outcome, index) => {
+    const head = headOf(index, ids)
+    if (outcome instanceof Failure) failed += 1
+    const row: RowResult =
+      outcome instanceof Failure
+        ? { ...head, ...shownFailure(outcome) }
+        : { ...head, status, ...(outcome && { data: linkOf(outcome.record, shortUrl, now) }) }
+    return JSON.stringify(row)
   })
-  const failed = data.filter(({ code }) => code !== undefined).length
-  return { shown: { data, meta: { succeeded: data.length - failed, failed } }, violations }
+  return `{"data":[${data.join(',')}],"meta":${JSON.stringify({ succeeded: data.length - failed, failed })}}`
+}
+
+function headOf(index: number, ids: Rows['ids']) {
+  const id = ids?.[index]
+  return { index, ...(id !== undefined && { id }) }
 }
 
 function shownFailure({ code, message, facts }: Failure) {
@@ -73,10 +70,16 @@ function violationsOfRow({ code, facts }: Failure, index: number, id: number | u
 export const notApplied = 424
 
 /** Returns `bulk_rejected`. The rows without an error have 424. */
-export function rejected({ shown, violations }: Results): Failure {
+export function rejected(outcomes: readonly Outcome[], { ids }: Rows): Failure {
   const message = 'Nothing was changed, because other rows have errors.'
-  const data = shown.data.map(({ data: _, ...row }) =>
-    row.code === undefined ? { ...row, status: notApplied, code: 'not_applied', message } : row,
+  const unapplied = { status: notApplied, code: 'not_applied', message }
+  const data = outcomes.map((outcome, index) => ({
+    ...headOf(index, ids),
+    ...(outcome instanceof Failure ? shownFailure(outcome) : unapplied),
+  }))
+  const violations = outcomes.flatMap((outcome, index) =>
+    outcome instanceof Failure ? violationsOfRow(outcome, index, ids?.[index]) : [],
   )
-  return bulkRejected(violations, { data, meta: { ...shown.meta, succeeded: 0 } })
+  const failed = outcomes.filter((outcome) => outcome instanceof Failure).length
+  return bulkRejected(violations, { data, meta: { succeeded: 0, failed } })
 }

@@ -12,7 +12,7 @@ import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { type AppliedRow, changeViolations, type LinkRules, loopViolations } from './actions.ts'
 import { type Insertion, insertion } from './batch-insertion.ts'
-import { type Outcome, rejected, resultsOf } from './batch-results.ts'
+import { type Outcome, rejected, resultsText } from './batch-results.ts'
 import { changeLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { moveObstacles } from './bulk.ts'
 import { deleteLinks } from './deletion.ts'
@@ -81,16 +81,15 @@ export async function runBatch(
   rules: LinkRules,
 ): Promise<BatchResponse> {
   const ids = change.kind === 'store' ? null : change.ids
-  const resultsFor = (outcomes: readonly Outcome[]) =>
-    resultsOf(outcomes, { ids, status: statuses[change.kind] }, rules.shortUrl)
+  const rows = { ids, status: statuses[change.kind] }
   const answer = (outcomes: readonly Outcome[]) =>
-    hasResults ? { ...empty, body: JSON.stringify(resultsFor(outcomes).shown) } : empty
+    hasResults ? { ...empty, body: resultsText(outcomes, rows, rules.shortUrl) } : empty
   const apply = application(actor, change, rules)
   let result: Result = { outcomes: [], changed: 0 }
   const stored = await retried(() =>
     runOnce(db, claim, async (tx) => {
       result = await apply(tx)
-      if (isAtomic && result.outcomes.some(isFailure)) throw rejected(resultsFor(result.outcomes))
+      if (isAtomic && result.outcomes.some(isFailure)) throw rejected(result.outcomes, rows)
       // Other writes wait for the end of the transaction. Without a claim, they need not wait for the response.
       return claim === null ? empty : answer(result.outcomes)
     }),
@@ -165,12 +164,12 @@ async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules
     destinations,
     tagged: tagged?.changed ?? new Set(),
   })
-  const events = [...changed].map(([id, { record }]) =>
-    updatedEvent(linkEvents, links.get(id)?.record ?? record, record),
-  )
-  await recordEvents(tx, actor, events)
+  const events = changed
+    .entries()
+    .map(([id, { record }]) => updatedEvent(linkEvents, links.get(id)?.record ?? record, record))
+  const recorded = await recordEvents(tx, actor, events)
   const outcomes = ids.map((id) => failures.get(id) ?? changed.get(id) ?? notFound('link'))
-  return { outcomes, changed: events.filter((event) => event !== null).length }
+  return { outcomes, changed: recorded }
 }
 
 /** Returns the links that can be changed, why the others can't, and the destinations after replacements. */
