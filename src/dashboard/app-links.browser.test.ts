@@ -30,7 +30,7 @@ for (const [width, options] of [
       const android = page.getByLabel('Android app links')
       await android.fill(`[\n  {"include": "https://acme.com/${'a'.repeat(200)}.json"},\n]`)
       await page.getByRole('button', { name: 'Save' }).click()
-      await page.getByText(/is not valid JSON at line 3, column 1: unexpected \]/).waitFor()
+      await page.getByText(/can’t be read at line 3, column 1: unexpected \]/).waitFor()
       assert.ok(await android.isVisible())
       await check('error')
       await android.fill(`[\n  {"include": "https://acme.com/${String(javaScriptEnabled)}.json"}\n]`)
