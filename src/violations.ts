@@ -98,6 +98,10 @@ export const messages = {
   ],
   not_allowed: ['The {field} must be {options}.', notListed],
   'not_allowed.text': ['The {field} must be {options}.', '{label} must be {options}.'],
+  'not_allowed.value': [
+    'The {field} must not contain {value}. Each value must be {options}.',
+    '{label} has no option “{value}”. Choose one that the list suggests.',
+  ],
   'not_allowed.page': ['The after parameter cannot be sent together with page: leave out one of them.', notTogether],
   'not_allowed.order': [
     'The after parameter follows the order of ids: leave out sort_by, or send sort_by=id.',

@@ -33,13 +33,13 @@ test('explain prints the destination, what decided, and the conditions of each r
       '',
       'RULE|RESULT',
       'Germany|matches',
-      "Ad|doesn't match: the query has ref; the time is from Jan 1, 2026, 00:00 UTC",
-      "Test|doesn't match: the device is mobile or TV",
+      'Ad|not true: the query has ref; the time is from Jan 1, 2026, 00:00 UTC',
+      'Test|not true: the device is mobile or TV',
     ].join('\n'),
   )
   assert.match(
     checks(await explain(`--query ref=a ${iphone}`)),
-    /^Redirects to https:\/\/acme\.com\/ad\?ref=a \(302\)\.\nDecided by rule 2, Ad\.\n\nRULE\|RESULT\nGermany\|doesn't match: the country is Germany or Austria; the language is German\nAd\|matches\nTest\|matches$/,
+    /^Redirects to https:\/\/acme\.com\/ad\?ref=a \(302\)\.\nDecided by rule 2, Ad\.\n\nRULE\|RESULT\nGermany\|not true: the country is Germany or Austria; the language is German\nAd\|matches\nTest\|matches$/,
   )
   assert.match(await explain(iphone), /\nDecided by rule 3, Test, which drew its destination [12]\.\n/)
   assert.match(

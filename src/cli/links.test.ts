@@ -40,15 +40,16 @@ test('create prints only the short URL, or the record with --json', async (t) =>
 })
 
 test('create and update take rules as JSON', async (t) => {
-  const { json, fails } = await newPlace(t)
+  const { run, json, fails } = await newPlace(t)
   const rules = [{ name: 'Germany', countries: ['DE'], url: 'https://acme.com/de' }]
   const option = (value: unknown) => `--rules '${JSON.stringify(value)}'`
   const link = await json(`links create https://acme.com --alias a ${option(rules)}`)
   assert.deepEqual(link.rules, rules)
+  assert.ok((await run('links show a')).stdout.includes(JSON.stringify(rules)))
   assert.deepEqual((await json(`links update a --title T`)).rules, rules)
   assert.deepEqual((await json(`links update a --rules ''`)).rules, [])
   const message =
-    /^--rules\.0\.operating_systems: The rules\.0\.operating_systems must be one of Android, .*\.\n--rules\.0\.url: The rules\.0\.url /
+    /^--rules\.0\.operating_systems: The rules\.0\.operating_systems must not contain [^ ]+\. Each value must be one of Android, .*\.\n--rules\.0\.url: The rules\.0\.url /
   await fails(`links update a ${option([{ name: 'A', operating_systems: ['ios'] }])}`, 2, message)
 })
 

@@ -67,7 +67,7 @@ export const linkCommands = {
     run: async (db, { operand: alias, domain, account, json: isJson }) => {
       const row = await chooseLink(db, account, alias, domain)
       const link = linkOf(row, await ownShortUrls(db))
-      return isJson ? json(link) : table(Object.entries(link).map(([name, value]) => [name, String(value ?? '-')]))
+      return isJson ? json(link) : table(Object.entries(link).map(([name, value]) => [name, fieldText(value)]))
     },
   }),
 
@@ -147,11 +147,17 @@ function explanationText(explanation: Explanation, rules: readonly Rule[], timeZ
   const [before, after] = outcomeOf(explanation)
   const lines = explanation.checks.map(({ rule: name, failed }, at) => {
     const texts = failed.map((condition) => conditionText(condition, rules[at] as Rule, timeZone))
-    return [name, texts.length === 0 ? 'matches' : `doesn't match: ${texts.join('; ')}`]
+    return [name, texts.length === 0 ? 'matches' : `not true: ${texts.join('; ')}`]
   })
   const outcome = [before + (explanation.location ?? '') + after, decisionOf(explanation)]
   const checks = lines.length === 0 ? [] : ['', table([['RULE', 'RESULT'], ...lines])]
   return [...outcome.filter((line) => line !== null), ...checks].join('\n')
+}
+
+/** Returns a value of a record. Rules are JSON, as `--rules` takes them. */
+function fieldText(value: unknown): string {
+  const isRules = Array.isArray(value) && typeof value[0] === 'object'
+  return isRules ? JSON.stringify(value) : String(value ?? '-')
 }
 
 function linkTable(links: readonly Link[]): string {

@@ -82,8 +82,8 @@ function listOf<Value extends string | number>(
     if (!Array.isArray(raw)) return notAList(raw)
     if (raw.length > maxValues) return new Refusal('too_many', { most: maxValues })
     const values = raw.map((each) => item.read(each))
-    const refusal = values.find((value) => value instanceof Refusal)
-    if (refusal instanceof Refusal) return refusal
+    const at = values.findIndex((value) => value instanceof Refusal)
+    if (at >= 0) return namedRefusal(values[at] as Refusal, raw[at])
     return values.length === 0 ? new Refusal('required') : [...new Set(values as Value[])]
   }
   return { ...condition, field: { schema, required: false, acceptsEmpty: false, read } }
@@ -91,6 +91,16 @@ function listOf<Value extends string | number>(
 
 /** Every country. */
 const maxValues = 250
+
+/** Returns the refusal of an item. If possible, its message names the item, because lists can be long. */
+function namedRefusal(refusal: Refusal, value: unknown): Refusal {
+  const { options } = refusal.params
+  if (refusal.code !== 'not_allowed' || options === undefined || !nameable.test(String(value))) return refusal
+  return new Refusal('not_allowed.value', { value: String(value), options })
+}
+
+/** Short texts without control characters. */
+const nameable = /^[\p{L}\p{N}\p{P}\p{S} ]{1,40}$/u
 
 /** A rule for a country code, in any case. Clients need not know all of them. */
 export const country: Rule<string> = {
@@ -119,11 +129,11 @@ function software(
   })
 }
 
-/** RFC 4647 §2.1: basic language ranges. */
-const languageRange = /^(?:[a-z]{1,8}(?:-[a-z\d]{1,8})*|\*)$/i
+/** RFC 4647 §2.1: basic language ranges. Like visitors' languages, they begin with two or three letters: others match none. */
+const languageRange = /^(?:[a-z]{2,3}(?:-[a-z\d]{1,8})*|\*)$/i
 
 const language: Rule<string> = {
-  schema: Type.String({ pattern: '^(?:[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\\*)$', maxLength: 64 }),
+  schema: Type.String({ pattern: '^(?:[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*|\\*)$', maxLength: 64 }),
   parse: (text) =>
     text.length <= 64 && languageRange.test(text)
       ? text

@@ -90,6 +90,8 @@ const refused: Readonly<Record<string, readonly unknown[]>> = {
   'rules.0.countries not_a_string': [[{ ...rule, countries: [1] }]],
   'rules.0.countries not_single': [[{ ...rule, countries: [['DE']] }]],
   'rules.0.languages not_allowed': [
+    'German',
+    'd',
     'deutsch-',
     'd e',
     'abcdefghi',

@@ -48,7 +48,7 @@ const variants: Field<readonly Variant[] | undefined> = {
     if (raw.length === 0) return new Refusal('required')
     if (raw.length > maxVariants) return new Refusal('too_many', { most: maxVariants })
     if (raw.length < minVariants)
-      return new Refusal('not_allowed.text', { options: `a list of at least ${minVariants}` })
+      return new Refusal('not_allowed.text', { options: `a list of at least ${minVariants} destinations` })
     const { values, refused } = readAll(raw, variantForm)
     return refused.length > 0 ? new PartRefusals(refused) : (values as Variant[])
   },

@@ -35,6 +35,7 @@ const others = {
   length: 9_000,
   cell: 2,
   schemes: 'http, https and mailto',
+  value: 'Germny',
   options: 'a period such as 09:00-17:30',
   line: 3,
   column: 17,

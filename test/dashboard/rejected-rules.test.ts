@@ -29,8 +29,8 @@ describe('keeps the input of a rejected form', () => {
     }
     await form.reject(typed)
     const messages = {
-      'rules.0.countries': '“Country” must be one of the listed options.',
-      'rules.0.languages': '“Language” must be a language such as de or pt-BR.',
+      'rules.0.countries': '“Country” has no option “Nowhere”. Choose one that the list suggests.',
+      'rules.0.languages': '“Language” has no option “not a language”. Choose one that the list suggests.',
       'rules.0.devices.desktop': 'Fill in “Device”.',
       'rules.0.query': 'Fill in “Query”.',
       'rules.0.hours': '“Hours” must be a period such as 09:00-17:30.',

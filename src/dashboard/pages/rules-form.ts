@@ -269,7 +269,7 @@ export function rulesSection(state: FormState, zones: Zones): Html {
 <p class="help">The first rule that matches a visitor determines the destination. If none matches, and for bots and link previews, it is the destination above.</p>
 ${sharedError(state, { name: 'rules', label: linkLabels.rules })}${rules}
 ${lists.map((name) => suggestionList(listIdOf(name), suggestedValues(name)))}
-${drafts.length < maxRules ? html`<div class="actions">${editButton(state, addRule, 'Add rule')}</div>` : null}`
+${drafts.length < maxRules ? html`<div class="actions">${editButton(state, addRule, 'Add rule')}</div>` : html`<p class="help">A link has at most ${maxRules} rules.</p>`}`
   return collapsibleSection(linkLabels.rules, names.join(', ') || 'Everyone gets the same destination', isOpen, body)
 }
 
@@ -335,7 +335,7 @@ function conditionControl(state: FormState, name: ConditionName, field: Field, z
   const inZone = `In the account’s time zone, ${zones.accountZone}.`
   switch (control) {
     case 'list':
-      return textField(state, { ...field, listId: listIdOf(name), isList: true, help: 'With commas between them.' })
+      return textField(state, { ...field, listId: listIdOf(name), isList: true, help: 'Separate several with commas.' })
     case 'choices':
       return checkboxGroup(state, {
         ...field,
@@ -343,7 +343,11 @@ function conditionControl(state: FormState, name: ConditionName, field: Field, z
         ...(name === 'weekdays' && { help: inZone }),
       })
     case 'query':
-      return textField(state, { ...field, isCode: true, help: 'Such as utm_source=mail, ref: a source, and any ref.' })
+      return textField(state, {
+        ...field,
+        isCode: true,
+        help: 'Such as utm_source=mail, ref. A name without a value accepts any value.',
+      })
     case 'time':
       return timeField(state, field, zones.timeZone)
     case 'hours':
