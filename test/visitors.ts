@@ -15,7 +15,7 @@ import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
 import { prepareRedirect } from '../src/redirect/redirects.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/store.ts'
-import { VisitorFacts } from '../src/redirect/visitor-facts.ts'
+import { VisitorSources } from '../src/redirect/visitor-sources.ts'
 import { newVisitCounts, redirectServer, type VisitCounts } from '../src/redirect/visits.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
@@ -104,7 +104,7 @@ export async function startVisitors(
     onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
     takeClick: async () => clicksLeft-- > 0,
     countryHeader: null,
-    facts: new VisitorFacts({
+    sources: new VisitorSources({
       loadCountries: async () => Countries.readBundled(),
       saltOf: () => undefined,
       onProblem: (error) => assert.fail(String(error)),

@@ -5,7 +5,7 @@ import { overloaded } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
 import type { Meter } from '../storage/port.ts'
-import { type Countries, type CountryFileReport, SharedCountries } from './capture/countries.ts'
+import { Countries, type CountryFileReport } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
 import type { ClickNotice, ClickRequest, ClickWorkerData } from './click-requests.ts'
 import type { Bounds } from './maintenance.ts'
@@ -31,7 +31,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8
 /** Classifies and stores visits in a thread: a batch takes 10 ms and more. Rejects with `database_unavailable`. */
 export class ClickWorker {
   readonly #client: WorkerClient<ClickRequest, boolean, ClickNotice>
-  #countries: SharedCountries | undefined
+  #countries: Countries | undefined
   readonly #hasCountries = Promise.withResolvers<void>()
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
@@ -68,12 +68,11 @@ export class ClickWorker {
   async countries(): Promise<Pick<Countries, 'of'>> {
     // The thread shares them before it opens the database.
     if (this.#countries === undefined) await Promise.race([this.start(), this.#hasCountries.promise])
-    return this.#countries as SharedCountries
+    return { of: (address, header) => (this.#countries as Countries).of(address, header) }
   }
 
   #useCountries(bytes: SharedArrayBuffer): void {
-    if (this.#countries === undefined) this.#countries = new SharedCountries(bytes)
-    else this.#countries.use(bytes)
+    this.#countries = new Countries(bytes)
     this.#hasCountries.resolve()
   }
 

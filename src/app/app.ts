@@ -7,7 +7,7 @@ import { hasKey } from '../keys/key.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'
 import { Directory } from '../redirect/directory.ts'
-import { VisitorFacts } from '../redirect/visitor-facts.ts'
+import { VisitorSources } from '../redirect/visitor-sources.ts'
 import { newVisitCounts, redirectServer } from '../redirect/visits.ts'
 import { hasToken } from '../sessions/token.ts'
 import { type AppOptions, buildApi, type Shared } from './api.ts'
@@ -37,7 +37,7 @@ export function buildApp(options: AppOptions) {
     onClick: (visit) => clicks.count(visit),
     takeClick: (visit) => clicks.take(visit),
     countryHeader: options.countryHeader,
-    facts: buildFacts(options, clicks),
+    sources: buildSources(options, clicks),
     shortUrl: shortUrls(options.shortUrl),
     visits: measured.visits,
     logger,
@@ -87,9 +87,9 @@ function buildDirectory({ storage, staleFor, logger }: AppOptions): Directory {
   })
 }
 
-function buildFacts({ storage, logger }: AppOptions, clicks: Clicks): VisitorFacts {
+function buildSources({ storage, logger }: AppOptions, clicks: Clicks): VisitorSources {
   const salts = new Salts(storage)
-  return new VisitorFacts({
+  return new VisitorSources({
     loadCountries: () => clicks.countries(),
     saltOf: (dayStartMs) => salts.of(dayStartMs),
     onProblem: (error) => logger.warn({ err: error }, 'the countries of visitors are unknown'),

@@ -21,7 +21,7 @@ import { Loops } from './loops.ts'
 import { forwardedQuery, type LinkResolution, locationOf, redirectOf, resolveLink } from './resolve.ts'
 import { findServedDomain, findServedLink, findServedLinkById, type ServedDomain } from './store.ts'
 import { Visitor } from './visitor.ts'
-import { VisitorFacts } from './visitor-facts.ts'
+import { VisitorSources } from './visitor-sources.ts'
 
 const example: Explanation = {
   status: 302,
@@ -73,19 +73,19 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     domainNamed: (name: string) => findServedDomain(db, name),
     linkOf: (domain: ServedDomain, alias: string) => findServedLink(db, domain.id, alias),
   }
-  const facts = new VisitorFacts({
+  const sources = new VisitorSources({
     loadCountries: async () => ({ of: (_, header) => (header === '' ? null : header) }),
     saltOf: () => undefined,
     onProblem: () => undefined,
   })
-  const loops = new Loops(served, facts, new URL(shortUrl('a', '')).port)
+  const loops = new Loops(served, sources, new URL(shortUrl('a', '')).port)
 
   return async (account, id, fields) => {
     const { link, domain } = found(await findServedLinkById(db, account, id), 'link')
     const assumed = explainQuery.check(fields)
     if (assumed instanceof Failure) throw assumed
-    const visitor = visitorOf(assumed, facts)
-    await facts.prepare(link, visitor.atMs)
+    const visitor = visitorOf(assumed, sources)
+    await sources.prepare(link, visitor.atMs)
     const resolution = resolveLink(link, domain, false, visitor)
     const redirect = redirectOf(resolution)
     const start = { domain, path: { kind: 'alias', alias: foldCase(link.alias), asksForPreview: false } } as const
@@ -102,7 +102,10 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
   }
 }
 
-function visitorOf({ country, user_agent, accept_language, query, at }: AssumedVisit, facts: VisitorFacts): Visitor {
+function visitorOf(
+  { country, user_agent, accept_language, query, at }: AssumedVisit,
+  sources: VisitorSources,
+): Visitor {
   const headers = {
     country: country ?? '',
     'user-agent': user_agent ?? '',
@@ -110,7 +113,7 @@ function visitorOf({ country, user_agent, accept_language, query, at }: AssumedV
   }
   const atMs = at === null ? Date.now() : Date.parse(at)
   const parts = { headers, query: query ?? '', atMs, method: 'GET', address: '', countryHeader: 'country' }
-  return new Visitor({ ...parts, hasSentForm: false }, facts)
+  return new Visitor({ ...parts, hasSentForm: false }, sources)
 }
 
 /** The statuses of responses without a redirect. */

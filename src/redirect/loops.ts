@@ -6,7 +6,7 @@ import type { ServedDomain } from './store.ts'
 import { findVisited } from './visited-link.ts'
 import { portOf, type VisitedPath } from './visited-url.ts'
 import type { Visitor } from './visitor.ts'
-import type { VisitorFacts } from './visitor-facts.ts'
+import type { VisitorSources } from './visitor-sources.ts'
 
 /** An address that this server serves. */
 export interface Address {
@@ -33,13 +33,13 @@ const maxHops = 20
 /** Finds redirects that return to the visited address, directly or through other domains of the instance. */
 export class Loops {
   readonly #directory: Served
-  readonly #facts: Pick<VisitorFacts, 'prepare'>
+  readonly #sources: Pick<VisitorSources, 'prepare'>
   readonly #ownPort: string
 
   /** `ownPort` is the port of short URLs, as the URL Standard writes it. */
-  constructor(directory: Served, facts: Pick<VisitorFacts, 'prepare'>, ownPort: string) {
+  constructor(directory: Served, sources: Pick<VisitorSources, 'prepare'>, ownPort: string) {
     this.#directory = directory
-    this.#facts = facts
+    this.#sources = sources
     this.#ownPort = ownPort
   }
 
@@ -65,7 +65,7 @@ export class Loops {
       const { domain, target }: Target = at
       const { path, query, link } = await findVisited(this.#directory, domain, target)
       if (keyOf({ domain, path }) === keyOf(start)) return true
-      await this.#facts.prepare(link, visitor.atMs)
+      await this.#sources.prepare(link, visitor.atMs)
       const resolution = resolve(path, domain, link, visitor.following(query))
       const redirect = redirectOf(resolution)
       at = redirect === null ? undefined : await this.#targetOf(redirect, forwardedQuery(resolution, query), host)

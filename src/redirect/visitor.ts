@@ -1,24 +1,19 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Calendar } from '../accounts/calendar.ts'
-import type { Countries } from '../analytics/capture/countries.ts'
 import { preferredLanguage } from '../analytics/capture/language.ts'
 import { softwareOf } from '../analytics/capture/software.ts'
 import { classOf, maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
 import { fractionOf } from '../analytics/capture/visitor-hash.ts'
 import type { RuleVisitor } from '../rules/conditions.ts'
+import type { VisitorSources } from './visitor-sources.ts'
 
 /** How much of each header is used. Clicks wait in memory, so their size is limited. Characters. */
 const [maxReferrer, maxShort] = [1_200, 256]
 /** A header that was sent twice is a list. */
 const isSet = /(?:^|,)\s*1\s*(?:,|$)/
 
-/** What facts about visitors are computed with; null while it is not loaded. */
-export interface VisitorSources {
-  readonly countries: Pick<Countries, 'of'> | null
-  /** Returns the salt of the day that starts at this time, in Unix milliseconds; undefined if it is unknown. */
-  readonly saltOf: (dayStartMs: number) => Uint8Array | undefined
-}
+type Sources = Pick<VisitorSources, 'countries' | 'saltOf'>
 
 /** A request, or what `explain` assumes. */
 export interface VisitorParts {
@@ -37,12 +32,12 @@ export interface VisitorParts {
 /** A visitor of a short link. Facts are computed when they are first read, because most links need none. */
 export class Visitor implements RuleVisitor {
   readonly #parts: VisitorParts
-  readonly #sources: VisitorSources
+  readonly #sources: Sources
   #class: Visit['class'] | undefined
   #country: string | null | undefined
   #query: QueryParameters | undefined
 
-  constructor(parts: VisitorParts, sources: VisitorSources) {
+  constructor(parts: VisitorParts, sources: Sources) {
     this.#parts = parts
     this.#sources = sources
   }

@@ -40,7 +40,7 @@ import type { ServedLink } from './store.ts'
 import { findVisited, linkAt, type VisitedLink } from './visited-link.ts'
 import { hostNameOf } from './visited-url.ts'
 import { Visitor } from './visitor.ts'
-import type { VisitorFacts } from './visitor-facts.ts'
+import type { VisitorSources } from './visitor-sources.ts'
 
 /** The visits of a process by kind of response. */
 export type VisitCounts = ReturnType<typeof newVisitCounts>
@@ -72,7 +72,7 @@ interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overl
   readonly takeClick: (click: Visit) => Promise<boolean>
   /** The header with the country of visitors, in lower case; null if there is none. */
   readonly countryHeader: string | null
-  readonly facts: VisitorFacts
+  readonly sources: VisitorSources
   readonly shortUrl: ShortUrl
   readonly visits: VisitCounts
   readonly logger: Logger
@@ -124,7 +124,7 @@ class Visits {
   constructor(options: RedirectServerOptions) {
     this.#options = options
     this.#passwords = new Passwords(options.semaphores)
-    this.#loops = new Loops(options.directory, options.facts, new URL(options.shortUrl('a', '')).port)
+    this.#loops = new Loops(options.directory, options.sources, new URL(options.shortUrl('a', '')).port)
   }
 
   /** Answers any request. Throws or rejects like `Directory.domainNamed` and `Directory.linkOf`. */
@@ -142,14 +142,14 @@ class Visits {
 
   #answerFrom(address: VisitedAddress, link: ServedLink | null): Response {
     const visit = { ...address, visitor: this.#visitorOf(address, false) }
-    const loading = this.#options.facts.prepare(link, visit.visitor.atMs)
+    const loading = this.#options.sources.prepare(link, visit.visitor.atMs)
     return loading === undefined ? this.#answerTo(visit, link) : loading.then(() => this.#answerTo(visit, link))
   }
 
   #visitorOf({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
     const { method, headers, clientAddress: address } = exchange
-    const { countryHeader, facts } = this.#options
-    return new Visitor({ method, headers, address, countryHeader, query, atMs: Date.now(), hasSentForm }, facts)
+    const { countryHeader, sources } = this.#options
+    return new Visitor({ method, headers, address, countryHeader, query, atMs: Date.now(), hasSentForm }, sources)
   }
 
   #answerTo(visit: VisitRequest, link: ServedLink | null): Response {
@@ -250,7 +250,7 @@ class Visits {
     // The link may have changed while the form arrived.
     const link = await linkAt(this.#options.directory, domain, path)
     const visit = { ...asked, visitor: this.#visitorOf(asked, true) }
-    await this.#options.facts.prepare(link, visit.visitor.atMs)
+    await this.#options.sources.prepare(link, visit.visitor.atMs)
     const resolution = resolve(path, domain, link, visit.visitor)
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)
     const { id, redirect_password } = resolution.link

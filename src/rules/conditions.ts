@@ -10,7 +10,7 @@ import { boundedText, integer, oneOf } from '../forms/rules.ts'
 import { parseTime } from '../forms/times.ts'
 import { memoized } from '../lib/lru-cache.ts'
 import { Refusal } from '../violations.ts'
-import { notAList, objectRefusal } from './json-values.ts'
+import { listIn, objectRefusal } from './json-values.ts'
 
 /** What conditions look at. Each fact is computed when it is first read, and null if it is unknown. */
 export interface RuleVisitor {
@@ -59,10 +59,10 @@ export interface Condition<Value> {
   readonly words: string
   /** The form control. `choices` shows all options, because they are few. */
   readonly control: 'list' | 'choices' | 'query' | 'time' | 'hours'
-  /** The valid values of a list; null for any text. */
-  readonly options: readonly (string | number)[] | null
-  /** What must be loaded before the condition can be decided. */
-  readonly needs: 'country' | null
+  /** The valid values of a list. Without them, any text can be valid. */
+  readonly options?: readonly (string | number)[]
+  /** Data that must be loaded before the condition can be decided. */
+  readonly needs?: 'country'
   /** Undefined if absent, and invalid if empty: a rule that lost its condition would match everyone. */
   readonly field: Field<Value | undefined>
   readonly matches: (value: Value, visitor: RuleVisitor, time: LocalTime, rule: Conditions) => boolean
@@ -79,11 +79,11 @@ function listOf<Value extends string | number>(
   const read = (raw: unknown) => {
     if (raw === undefined) return undefined
     if (raw === null || raw === '') return new Refusal('required')
-    if (!Array.isArray(raw)) return notAList(raw)
-    if (raw.length > maxValues) return new Refusal('too_many', { most: maxValues })
-    const values = raw.map((each) => item.read(each))
+    const list = listIn(raw, maxValues)
+    if (list instanceof Refusal) return list
+    const values = list.map((each) => item.read(each))
     const at = values.findIndex((value) => value instanceof Refusal)
-    if (at >= 0) return namedRefusal(values[at] as Refusal, raw[at])
+    if (at >= 0) return namedRefusal(values[at] as Refusal, list[at])
     return values.length === 0 ? new Refusal('required') : [...new Set(values as Value[])]
   }
   return { ...condition, field: { schema, required: false, acceptsEmpty: false, read } }
@@ -124,7 +124,6 @@ function software(
   return listOf(oneOf(options, ''), description, {
     ...parts,
     options,
-    needs: null,
     matches: (values, { software: { [fact]: value } }) => value !== null && values.includes(value),
   })
 }
@@ -193,11 +192,8 @@ function readQuery(raw: unknown): Readonly<Record<string, string | null>> | Refu
 const time = (description: string): Field<string | undefined> =>
   change({ schema: Type.String({ description: `${description} RFC 3339.` }), parse: parseTime })
 
-/** The time of a condition as Unix milliseconds. */
-const msOf = (text: string) => Date.parse(text)
-
 /** The conditions in the order of records and forms. All of a rule's conditions must match. */
-export const conditions = {
+export const conditions: { readonly [Name in ConditionName]: Condition<Required<Conditions>[Name]> } = {
   countries: listOf(country, 'ISO 3166-1 alpha-2 codes. An unknown country matches none.', {
     label: 'Country',
     words: 'the country is',
@@ -210,8 +206,6 @@ export const conditions = {
     label: 'Language',
     words: 'the language is',
     control: 'list',
-    options: null,
-    needs: null,
     matches: (ranges, { language: tag }) => tag !== null && ranges.some((range) => matchesLanguage(range, tag)),
   }),
   devices: software('device', devices, { label: 'Device', words: 'the device is', control: 'choices' }),
@@ -225,8 +219,6 @@ export const conditions = {
     label: 'Query',
     words: 'the query has',
     control: 'query',
-    options: null,
-    needs: null,
     field: {
       schema: Type.Object(
         {},
@@ -243,25 +235,21 @@ export const conditions = {
     },
     matches: (parameters, { query }) =>
       Object.entries(parameters).every(([name, value]) => (value === null ? query.has(name) : query.has(name, value))),
-  } satisfies Condition<Readonly<Record<string, string | null>>>,
+  },
   from: {
     label: 'From',
     words: 'the time is from',
     control: 'time',
-    options: null,
-    needs: null,
     field: time('The rule matches from this time.'),
-    matches: (from, { atMs }) => atMs >= msOf(from),
-  } satisfies Condition<string>,
+    matches: (from, { atMs }) => atMs >= Date.parse(from),
+  },
   until: {
     label: 'Until',
     words: 'the time is before',
     control: 'time',
-    options: null,
-    needs: null,
     field: time('The rule matches before this time.'),
-    matches: (until, { atMs }) => atMs < msOf(until),
-  } satisfies Condition<string>,
+    matches: (until, { atMs }) => atMs < Date.parse(until),
+  },
   weekdays: listOf<number>(
     { ...integer({ maximum: 7, description: 'From 1, Monday, to 7, Sunday.' }), number: true },
     'Days of the week in the time zone of the account.',
@@ -270,7 +258,6 @@ export const conditions = {
       words: 'the weekday is',
       control: 'choices',
       options: [1, 2, 3, 4, 5, 6, 7],
-      needs: null,
       matches: (days, _, local, rule) => {
         const day = isAfterMidnight(local, rule) ? ((local.weekday + 5) % 7) + 1 : local.weekday
         return days.includes(day)
@@ -281,8 +268,6 @@ export const conditions = {
     label: 'Hours',
     words: 'the time of day is',
     control: 'hours',
-    options: null,
-    needs: null,
     field: change<string>({
       schema: Type.String({
         pattern: hoursOfDay.source,
@@ -298,7 +283,7 @@ export const conditions = {
       const { start, end } = period
       return start < end ? minute >= start && minute < end : minute >= start || minute < end
     },
-  } satisfies Condition<string>,
-} as const
+  },
+}
 
 export const conditionNames = Object.keys(conditions) as ConditionName[]

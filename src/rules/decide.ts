@@ -28,7 +28,7 @@ export interface ReadyRules {
   readonly rules: readonly ReadyRule[]
   /** The approximate memory in bytes. */
   readonly weight: number
-  /** What must be loaded before they can be decided. */
+  /** Data that must be loaded before they can be decided. */
   readonly needs: ReadonlySet<'country' | 'draw'>
 }
 
@@ -56,7 +56,7 @@ export function readyRules(stored: string | null, timeZones: string): ReadyRules
     if (ready.weights !== null) needs.add('draw')
     for (const [name] of ready.tests) {
       const need = conditions[name].needs
-      if (need !== null) needs.add(need)
+      if (need !== undefined) needs.add(need)
     }
     return ready
   })

@@ -1,10 +1,11 @@
-/** What `explain` is asked, and what it responds. */
+/** The parameters and the response of `explain`. */
+import type { Static } from 'typebox'
 import { form, optional, type Rule } from '../forms/form.ts'
-import { Type } from '../forms/json-schema.ts'
+import { orNull, Type } from '../forms/json-schema.ts'
 import { boundedText } from '../forms/rules.ts'
 import { parseTime } from '../forms/times.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { type ConditionName, conditionNames, country } from './conditions.ts'
+import { conditionNames, country } from './conditions.ts'
 
 /** The longest header or query of an assumed visit, in code points. */
 const maxLength = 2_048
@@ -37,28 +38,6 @@ export type AssumedVisit = Readonly<Record<keyof (typeof explainQuery)['fields']
 
 export const explanationKinds = ['redirect', 'password', 'preview', 'expired', 'not_found'] as const
 
-/** The response that a visitor of a link would get, and why. */
-export interface Explanation {
-  readonly status: number
-  readonly location: string | null
-  readonly kind: (typeof explanationKinds)[number]
-  readonly class: 'person' | 'bot' | 'preview'
-  /** The name of the rule that decided the destination, and the position of its variant. */
-  readonly rule: string | null
-  readonly variant: number | null
-  readonly checks: readonly {
-    readonly rule: string
-    readonly matches: boolean
-    readonly failed: readonly ConditionName[]
-  }[]
-}
-
-/** Explains a visit to the account's link, which the fields of `explainQuery` describe. Throws `not_found`, `validation_failed`. */
-export type Explain = (account: number, id: number, fields: Fields) => Promise<Explanation>
-
-const orNull = (schema: Parameters<typeof Type.Union>[0][number], description: string) =>
-  Type.Union([schema, Type.Null()], { description })
-
 export const explanationSchema = Type.Object(
   {
     status: Type.Integer({ description: 'The status of the response.' }),
@@ -78,3 +57,9 @@ export const explanationSchema = Type.Object(
   },
   { $id: 'Explanation' },
 )
+
+/** The response that a visitor of a link would get, and why. */
+export type Explanation = Static<typeof explanationSchema>
+
+/** Explains a visit to the account's link, which the fields of `explainQuery` describe. Throws `not_found`, `validation_failed`. */
+export type Explain = (account: number, id: number, fields: Fields) => Promise<Explanation>

@@ -1,11 +1,12 @@
-/** Refusals of values that have the wrong type in JSON. */
+/** Lists and objects in JSON. */
 import { Failure } from '../errors.ts'
 import { repeated } from '../http/form-encoding.ts'
 import { Refusal } from '../violations.ts'
 
-/** Returns the refusal of a value that is no list. */
-export function notAList(raw: unknown): Refusal {
-  return new Refusal(raw === repeated ? 'not_single' : 'not_a_list')
+/** Returns a value that is a list with at most `most` items, or its refusal. */
+export function listIn(raw: unknown, most: number): readonly unknown[] | Refusal {
+  if (!Array.isArray(raw)) return new Refusal(raw === repeated ? 'not_single' : 'not_a_list')
+  return raw.length > most ? new Refusal('too_many', { most }) : raw
 }
 
 /** Returns the refusal of a value that is no object, or has more members than `most`; null for other objects. */

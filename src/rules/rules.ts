@@ -9,7 +9,7 @@ import { trimText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
 import { PartRefusals, Refusal, type Violation } from '../violations.ts'
 import { type Conditions, conditionNames, conditions } from './conditions.ts'
-import { notAList, objectRefusal } from './json-values.ts'
+import { listIn, objectRefusal } from './json-values.ts'
 
 export interface Variant {
   readonly url: string
@@ -44,12 +44,12 @@ const variants: Field<readonly Variant[] | undefined> = {
   acceptsEmpty: false,
   read: (raw) => {
     if (raw === undefined || raw === null || raw === '') return undefined
-    if (!Array.isArray(raw)) return notAList(raw)
-    if (raw.length === 0) return new Refusal('required')
-    if (raw.length > maxVariants) return new Refusal('too_many', { most: maxVariants })
-    if (raw.length < minVariants)
+    const list = listIn(raw, maxVariants)
+    if (list instanceof Refusal) return list
+    if (list.length === 0) return new Refusal('required')
+    if (list.length < minVariants)
       return new Refusal('not_allowed.text', { options: `a list of at least ${minVariants} destinations` })
-    const { values, refused } = readAll(raw, variantForm)
+    const { values, refused } = readAll(list, variantForm)
     return refused.length > 0 ? new PartRefusals(refused) : (values as Variant[])
   },
 }
@@ -100,10 +100,10 @@ function readAll<T>(list: readonly unknown[], { fields, read }: Form<T>) {
 
 /** Returns the JSON of a list of rules, null for an empty list, or a refusal. The members of rules have a fixed order. */
 function readRules(raw: unknown): string | null | Refusal {
-  const list = typeof raw === 'string' ? parseList(raw) : raw
-  if (list === null || list instanceof Refusal) return list
-  if (!Array.isArray(list)) return notAList(list)
-  if (list.length > maxRules) return new Refusal('too_many', { most: maxRules })
+  const sent = typeof raw === 'string' ? parseList(raw) : raw
+  if (sent === null || sent instanceof Refusal) return sent
+  const list = listIn(sent, maxRules)
+  if (list instanceof Refusal) return list
   // The JSON that is stored can be shorter, because it has no duplicates.
   if (JSON.stringify(list).length > 4 * maxBytes) return tooLong
   const { values, refused } = readAll(list, { ...ruleForm, read: readRule })

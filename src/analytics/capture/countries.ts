@@ -17,7 +17,7 @@ const maxRecords = 1_000
 
 /** A database of the countries of IP addresses. */
 export class Countries {
-  /** The file, in memory that threads share: see `SharedCountries`. */
+  /** The file, in memory that threads share. */
   readonly bytes: SharedArrayBuffer
   readonly #places: Reader<Place>
 
@@ -57,28 +57,6 @@ export class Countries {
       // A record of the file is damaged.
       return undefined
     }
-  }
-}
-
-/** The data of another thread's `Countries`, in the same memory. */
-export class SharedCountries implements Pick<Countries, 'of'> {
-  #bytes: SharedArrayBuffer
-  #countries: Countries | undefined
-
-  constructor(bytes: SharedArrayBuffer) {
-    this.#bytes = bytes
-  }
-
-  /** Replaces the data. */
-  use(bytes: SharedArrayBuffer): void {
-    this.#bytes = bytes
-    this.#countries = undefined
-  }
-
-  /** See `Countries.of`. */
-  of(address: string, header: string): string | null {
-    this.#countries ??= new Countries(this.#bytes)
-    return this.#countries.of(address, header)
   }
 }
 
@@ -181,7 +159,7 @@ export interface CountryFileReport {
   readonly message: string
 }
 
-/** Gets the bytes of usable data: see `SharedCountries`. */
+/** Gets the bytes of usable data. */
 type Share = (bytes: SharedArrayBuffer) => void
 
 /** How often the file is checked for changes. Milliseconds. */

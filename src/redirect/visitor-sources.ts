@@ -1,8 +1,6 @@
-/** Loads what facts about visitors are computed with, when a link with rules first needs it. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Countries } from '../analytics/capture/countries.ts'
 import type { ServedLink } from './store.ts'
-import type { VisitorSources } from './visitor.ts'
 
 /** How long a visitor waits for countries, and the pause after a failure. Milliseconds. */
 const [maxWaitMs, retryMs] = [5_000, 1_000]
@@ -16,16 +14,19 @@ interface Loaders {
   readonly onProblem: (error: unknown) => void
 }
 
-export class VisitorFacts implements VisitorSources {
+/** The data that rules look visitors up in. It is loaded when a link with rules first needs it. */
+export class VisitorSources {
   readonly #loaders: Loaders
   #loading: Promise<void> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
-  countries: VisitorSources['countries'] = null
+  /** Null while they are not loaded. */
+  countries: Pick<Countries, 'of'> | null = null
 
   constructor(loaders: Loaders) {
     this.#loaders = loaders
   }
 
+  /** Returns the salt of the day that starts at this time, in Unix milliseconds; undefined if it is unknown. */
   saltOf(dayStartMs: number): Uint8Array | undefined {
     const salt = this.#loaders.saltOf(dayStartMs)
     return salt instanceof Promise ? undefined : salt
