@@ -74,7 +74,7 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     linkOf: (domain: ServedDomain, alias: string) => findServedLink(db, domain.id, alias),
   }
   const sources = new VisitorSources({
-    loadCountries: async () => ({ of: (_, header) => (header === '' ? null : header) }),
+    loadCountries: async () => ({ of: () => null }),
     saltOf: () => undefined,
     onProblem: () => undefined,
   })
@@ -85,7 +85,7 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     const assumed = explainQuery.check(fields)
     if (assumed instanceof Failure) throw assumed
     const visitor = visitorOf(assumed, sources)
-    await sources.prepare(link, visitor.atMs)
+    await sources.prepare(link, visitor)
     const resolution = resolveLink(link, domain, false, visitor)
     const redirect = redirectOf(resolution)
     const start = { domain, path: { kind: 'alias', alias: foldCase(link.alias), asksForPreview: false } } as const

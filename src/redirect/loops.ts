@@ -65,7 +65,7 @@ export class Loops {
       const { domain, target }: Target = at
       const { path, query, link } = await findVisited(this.#directory, domain, target)
       if (keyOf({ domain, path }) === keyOf(start)) return true
-      await this.#sources.prepare(link, visitor.atMs)
+      await this.#sources.prepare(link, visitor)
       const resolution = resolve(path, domain, link, visitor.following(query))
       const redirect = redirectOf(resolution)
       at = redirect === null ? undefined : await this.#targetOf(redirect, forwardedQuery(resolution, query), host)

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Countries } from '../analytics/capture/countries.ts'
+import type { Visit } from '../analytics/capture/visit.ts'
 import type { ServedLink } from './store.ts'
 
 /** How long a visitor waits for countries, and the pause after a failure. Milliseconds. */
@@ -12,6 +13,11 @@ interface Loaders {
   readonly saltOf: (dayStartMs: number) => Uint8Array | undefined | Promise<Uint8Array | undefined>
   /** Gets an error that leaves facts unknown. */
   readonly onProblem: (error: unknown) => void
+}
+
+/** The facts of a visitor that decide which data rules need. */
+interface PreparedVisitor extends Pick<Visit, 'atMs' | 'class'> {
+  readonly hasCountryHeader: boolean
 }
 
 /** The data that rules look visitors up in. It is loaded when a link with rules first needs it. */
@@ -33,14 +39,15 @@ export class VisitorSources {
   }
 
   /**
-   * Returns undefined if everything is loaded that the rules of a link need at a time, in Unix milliseconds; otherwise a promise
-   * that resolves when it is loaded, or when that fails: then facts stay unknown, and variants are drawn at random.
+   * Returns undefined if everything is loaded that the rules of a link need for a visitor; otherwise a promise that resolves
+   * when it is loaded, or when that fails: then facts stay unknown, and variants are drawn at random.
    */
-  prepare(link: Pick<ServedLink, 'rules'> | null, atMs: number): Promise<unknown> | undefined {
+  prepare(link: Pick<ServedLink, 'rules'> | null, visitor: PreparedVisitor): Promise<unknown> | undefined {
     const rules = link?.rules
-    if (!rules || rules.needs.size === 0) return undefined
-    const salt = rules.needs.has('draw') && this.#loaders.saltOf(rules.calendar.hourOf(atMs).dayStartMs)
-    const countries = rules.needs.has('country') && this.countries === null && this.#loadCountries()
+    if (!rules || rules.needs.size === 0 || visitor.class !== 'person') return undefined
+    const salt = rules.needs.has('draw') && this.#loaders.saltOf(rules.calendar.hourOf(visitor.atMs).dayStartMs)
+    const isCountryUnknown = this.countries === null && !visitor.hasCountryHeader
+    const countries = rules.needs.has('country') && isCountryUnknown && this.#loadCountries()
     return salt instanceof Promise || countries instanceof Promise ? Promise.all([salt, countries]) : undefined
   }
 

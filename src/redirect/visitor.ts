@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Calendar } from '../accounts/calendar.ts'
+import { countryIn } from '../analytics/capture/countries.ts'
 import { preferredLanguage } from '../analytics/capture/language.ts'
 import { softwareOf } from '../analytics/capture/software.ts'
 import { classOf, maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
@@ -67,9 +68,15 @@ export class Visitor implements RuleVisitor {
     return isSet.test(String(headers['sec-gpc'])) || isSet.test(String(headers.dnt))
   }
 
+  /** Whether a header names the country, so that it need not be looked up. */
+  get hasCountryHeader(): boolean {
+    return this.#countryHeader !== ''
+  }
+
   get country(): string | null {
     if (this.#country === undefined) {
-      this.#country = this.#sources.countries?.of(this.#address, this.#countryHeader) ?? null
+      const header = this.#countryHeader
+      this.#country = header === '' ? (this.#sources.countries?.of(this.#address, '') ?? null) : countryIn(header)
     }
     return this.#country
   }

@@ -142,7 +142,7 @@ class Visits {
 
   #answerFrom(address: VisitedAddress, link: ServedLink | null): Response {
     const visit = { ...address, visitor: this.#visitorOf(address, false) }
-    const loading = this.#options.sources.prepare(link, visit.visitor.atMs)
+    const loading = this.#options.sources.prepare(link, visit.visitor)
     return loading === undefined ? this.#answerTo(visit, link) : loading.then(() => this.#answerTo(visit, link))
   }
 
@@ -250,7 +250,7 @@ class Visits {
     // The link may have changed while the form arrived.
     const link = await linkAt(this.#options.directory, domain, path)
     const visit = { ...asked, visitor: this.#visitorOf(asked, true) }
-    await this.#options.sources.prepare(link, visit.visitor.atMs)
+    await this.#options.sources.prepare(link, visit.visitor)
     const resolution = resolve(path, domain, link, visit.visitor)
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)
     const { id, redirect_password } = resolution.link

@@ -41,8 +41,7 @@ export class Countries {
 
   /** Returns the ISO 3166-1 alpha-2 code in `header`, or the code of the IP address if the header is empty. Null if unknown. */
   of(address: string, header: string): string | null {
-    const code = (header === '' ? this.#codeOf(addressIn(address)) : header)?.trim().toUpperCase() ?? ''
-    return /^[A-Z]{2}$/.test(code) && !noCountries.has(code) ? code : null
+    return countryIn(header === '' ? (this.#codeOf(addressIn(address)) ?? '') : header)
   }
 
   #codeOf(address: string): string | undefined {
@@ -58,6 +57,12 @@ export class Countries {
       return undefined
     }
   }
+}
+
+/** Returns the ISO 3166-1 alpha-2 code that a header or a database has; null for an unknown country. */
+export function countryIn(text: string): string | null {
+  const code = text.trim().toUpperCase()
+  return /^[A-Z]{2}$/.test(code) && !noCountries.has(code) ? code : null
 }
 
 /** Codes of databases and proxies for unknown countries and for regions. */
