@@ -78,7 +78,7 @@ function resolveVisit(link: ServedLink, visitor: Visitor): LinkResolution {
   return link.redirect_password === null ? resolveUnlocked(link, visitor) : { kind: 'password', link }
 }
 
-/** Decides where an active link leads a visitor who needs no password, or knows it. */
+/** Decides the response of an active link to a visitor who needs no password, or has sent it. */
 export function resolveUnlocked(link: ServedLink, visitor: Visitor): LinkResolution {
   if (link.clicks_limit !== null && !usesClicks(visitor)) return { kind: 'preview', link }
   const { rules } = link

@@ -203,6 +203,8 @@ describe('breakdowns', async () => {
     assert.deepEqual(rowsOf(await browser.open(`${path}/rules`)).slice(1), ['Test 2375%', 'The link’s destination125%'])
     const { text } = await browser.get(`${path}/rules.csv`)
     assert.equal(text, '\ufeffRule,Clicks,Share\r\nTest 2,3,75%\r\nThe link’s destination,1,25%\r\n')
+    await addClicks(app.storage, id, today, manyPeople(4, 'rules', 'other'))
+    assert.equal(rowsOf(await browser.open(`${path}/rules`))[1], 'other450%')
     for (const other of ['/app', `/app/domains/${own.domain.id}`]) {
       assert.equal((await browser.get(`${other}/rules`)).status, 404)
     }

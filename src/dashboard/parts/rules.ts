@@ -1,5 +1,6 @@
 /** Rules of links as sentences, and the values of their conditions as people read them. */
 import { type Html, html, type Part } from '../../http/html.ts'
+import { memoized } from '../../lib/lru-cache.ts'
 import { decodePercent } from '../../lib/text.ts'
 import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
 import type { Rule } from '../../rules/rules.ts'
@@ -17,20 +18,15 @@ export function listedValue(name: ConditionName, value: string | number): string
   return name === 'countries' || name === 'languages' || name === 'devices' ? valueText(name, value) : String(value)
 }
 
-/** Values of lists that people can choose, by condition and by their text without case and accents. */
-const choosable = new Map<ConditionName, ReadonlyMap<string, { readonly text: string; readonly value: string }>>()
-
-function choosableValues(name: ConditionName) {
-  const known = choosable.get(name)
-  if (known !== undefined) return known
-  const options: readonly (string | number)[] =
-    name === 'languages' ? languageCodes() : (conditions[name].options ?? [])
-  const all = options.map((value) => ({ text: listedValue(name, value), value: String(value) }))
-  const sorted = all.sort((one, other) => one.text.localeCompare(other.text, 'en'))
-  const values = new Map(sorted.map((each) => [foldName(each.text), each]))
-  choosable.set(name, values)
-  return values
-}
+/** Returns the values of a condition that people can choose, by their texts without case and accents. */
+const choosableValues: (name: ConditionName) => ReadonlyMap<string, { readonly text: string; readonly value: string }> =
+  memoized((text) => {
+    const name = text as ConditionName
+    const options = name === 'languages' ? languageCodes() : (conditions[name].options ?? [])
+    const all = options.map((value) => ({ text: listedValue(name, value), value: String(value) }))
+    const sorted = all.sort((one, other) => one.text.localeCompare(other.text, 'en'))
+    return new Map(sorted.map((each) => [foldName(each.text), each]))
+  })
 
 /** Returns the current codes with two letters that have an English name. */
 function languageCodes(): string[] {

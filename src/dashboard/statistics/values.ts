@@ -51,7 +51,8 @@ const unknown: Readonly<Partial<Record<PropertyName, string>>> = {
 export function valueText(name: PropertyName, value: string | number | null): string {
   if (value === null) return unknown[name] ?? 'Unknown'
   const text = String(value)
-  if (text === 'other') return 'Others'
+  // A rule can have any name.
+  if (text === 'other' && name !== 'rules') return 'Others'
   if (name === 'countries') return nameIn(regions, text)
   if (name === 'languages') return nameIn(languages, text)
   return (name === 'devices' && devices.get(text)) || text
