@@ -185,6 +185,17 @@ test('evicts the links that were not visited recently', async (t) => {
   assert.ok(!(directory.linkOf(own, 'a0') instanceof Promise))
 })
 
+test('counts the page of a redirect as memory, in which some characters are longer', async (t) => {
+  const { directory, find, storage, own, ...owner } = await open(t, { maxLinkBytes: 40_000 })
+  const [long, short] = [await newLink(storage, owner, 'a'), await newLink(storage, owner, 'b')]
+  await storage.execute(setUrl({ id: long, url: `https://acme.com/${'&'.repeat(5_000)}` }))
+  await storage.execute(setUrl({ id: short, url: `https://acme.com/${'a'.repeat(5_000)}` }))
+  await find('a')
+  assert.equal(meterOf(directory, 'links'), 0)
+  await find('b')
+  assert.equal(meterOf(directory, 'links'), 1)
+})
+
 test('serves from memory while the database is down, and reads everything again afterwards', async (t) => {
   const { directory, watched, problems, find, own, storage, other, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'sale')

@@ -225,9 +225,12 @@ function keyOf(domainId: number, aliasFolded: string): string {
   return `${domainId}/${aliasFolded}`
 }
 
-/** Returns the approximate memory of a link in bytes. The redirect has its URL in a header and twice in a page. */
+/** Returns the approximate memory of a link in bytes. The redirect has its URL in several forms, and a page. */
 function weightOf({ alias, expiration_url, destinations, rules }: ServedLink): number {
-  const ofDestinations = destinations.reduce((sum, { location }) => sum + 500 + 6 * location.length, 0)
+  const ofDestinations = destinations.reduce(
+    (sum, { location, body }) => sum + 500 + 4 * location.length + body.length,
+    0,
+  )
   return 100 + 2 * (alias.length + (expiration_url?.length ?? 0)) + ofDestinations + (rules?.weight ?? 0)
 }
 

@@ -60,7 +60,7 @@ export function readyRules(stored: string | null, timeZones: string): ReadyRules
     }
     return ready
   })
-  return { calendar: calendarOf(timeZones), rules, weight: 4 * stored.length, needs }
+  return { calendar: calendarOf(timeZones), rules, weight: 6 * stored.length, needs }
 }
 
 function readyRule(rule: Rule, destination: number): ReadyRule {
