@@ -14,7 +14,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
 import { type Explanation, explainQuery } from '../rules/explanation.ts'
-import { type Rule, rulesOf } from '../rules/rules.ts'
+import { type RedirectRule, rulesOf } from '../rules/rules.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -143,10 +143,10 @@ function formatWarning(warning: DestinationWarning): string {
   return `Check the destination: ${host} ends in ".${last}", which isn't a known top-level domain.`
 }
 
-function explanationText(explanation: Explanation, rules: readonly Rule[], timeZone: string): string {
+function explanationText(explanation: Explanation, rules: readonly RedirectRule[], timeZone: string): string {
   const [before, after] = outcomeOf(explanation)
   const lines = explanation.checks.map(({ rule: name, failed }, at) => {
-    const texts = failed.map((condition) => conditionText(condition, rules[at] as Rule, timeZone))
+    const texts = failed.map((condition) => conditionText(condition, rules[at] as RedirectRule, timeZone))
     return [name, texts.length === 0 ? 'matches' : `not true: ${texts.join('; ')}`]
   })
   const outcome = [before + (explanation.location ?? '') + after, decisionOf(explanation)]

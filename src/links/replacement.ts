@@ -4,7 +4,7 @@ import { Type } from '../forms/json-schema.ts'
 import { oneOf } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
-import { rulesOf, type Rule as StoredRule } from '../rules/rules.ts'
+import { type RedirectRule, rulesOf } from '../rules/rules.ts'
 import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations, withScheme } from './actions.ts'
 import { type LinkRow, updateLink } from './schema.ts'
@@ -67,7 +67,7 @@ export function replacedDestinations(
   return [...violations, ...loops][0] ?? (after.url === url && after.rules === rules ? undefined : after)
 }
 
-function replacedRule({ url, urls, ...rule }: StoredRule, replacement: Replacement): StoredRule {
+function replacedRule({ url, urls, ...rule }: RedirectRule, replacement: Replacement): RedirectRule {
   if (url !== undefined) return { ...rule, url: replacedText(url, replacement) }
   return { ...rule, urls: (urls ?? []).map((each) => ({ ...each, url: replacedText(each.url, replacement) })) }
 }

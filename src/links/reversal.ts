@@ -7,7 +7,7 @@ import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { findDeletion } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
-import { type Rule, storedRules } from '../rules/rules.ts'
+import { type RedirectRule, storedRules } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
@@ -69,7 +69,7 @@ export function linkReversal(actions: LinkActions): Reversal {
 
 /** Returns the change that sets values of an event. Events have lists of rules. */
 function changeTo({ rules, ...values }: Values): LinkChange & { readonly domain_id?: number } {
-  return rules === undefined ? values : { ...values, rules: storedRules(rules as readonly Rule[]) }
+  return rules === undefined ? values : { ...values, rules: storedRules(rules as readonly RedirectRule[]) }
 }
 
 /** Throws `not_undoable` for a permanent redirect with rules, of which only one was changed by the event. */

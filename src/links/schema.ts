@@ -9,7 +9,7 @@ import { oneOf, parseInteger } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
-import { ruleDestinations, rulesOf, type Rule as StoredRule } from '../rules/rules.ts'
+import { type RedirectRule, ruleDestinations, rulesOf } from '../rules/rules.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
@@ -254,7 +254,7 @@ interface Destination {
 /** Values with destinations. The rules are a list, or as they are stored. */
 export interface WithDestinations {
   readonly url?: string | undefined
-  readonly rules?: readonly StoredRule[] | string | null | undefined
+  readonly rules?: readonly RedirectRule[] | string | null | undefined
 }
 
 /** Returns the destinations in these values: the link's URL, and those of its rules. */

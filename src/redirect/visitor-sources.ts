@@ -56,7 +56,11 @@ export class VisitorSources {
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined
     })
-    return Promise.race([this.#loading, wait(maxWaitMs, undefined, { ref: false })])
+    const isLate = wait(maxWaitMs, undefined, { ref: false }).then(() => {
+      // Later visitors don't wait for a thread that hangs.
+      if (this.countries === null) this.#failedAt = performance.now()
+    })
+    return Promise.race([this.#loading, isLate])
   }
 
   async #load(): Promise<void> {

@@ -8,7 +8,7 @@ import {
   type LocalTime,
   type RuleVisitor,
 } from './conditions.ts'
-import { type Rule, rulesOf, variantName } from './rules.ts'
+import { type RedirectRule, rulesOf, variantName } from './rules.ts'
 import { pickByWeight } from './variants.ts'
 
 type Test = (visitor: RuleVisitor, time: LocalTime) => boolean
@@ -60,10 +60,11 @@ export function readyRules(stored: string | null, timeZones: string): ReadyRules
     }
     return ready
   })
-  return { calendar: calendarOf(timeZones), rules, weight: 6 * stored.length, needs }
+  const tests = rules.reduce((sum, rule) => sum + rule.tests.length, 0)
+  return { calendar: calendarOf(timeZones), rules, weight: 2 * stored.length + 200 * tests, needs }
 }
 
-function readyRule(rule: Rule, destination: number): ReadyRule {
+function readyRule(rule: RedirectRule, destination: number): ReadyRule {
   const names = conditionNames.filter((name) => rule[name] !== undefined)
   const weights = rule.urls?.map(({ weight }) => weight) ?? null
   return { name: rule.name, tests: names.map((name) => [name, testOf(rule, name)]), destination, weights }

@@ -17,7 +17,7 @@ export interface Variant {
 }
 
 /** A rule as records have it: with a URL, or with variants. */
-export interface Rule extends Conditions {
+export interface RedirectRule extends Conditions {
   readonly name: string
   readonly url?: string
   readonly urls?: readonly Variant[]
@@ -61,9 +61,9 @@ const members = {
   ...conditionFields,
   url: optional(url, undefined),
   urls: variants,
-} as Parameters<typeof form<Rule>>[0]
+} as Parameters<typeof form<RedirectRule>>[0]
 
-function conflictsIn({ url, urls, from, until }: Rule): Violation[] {
+function conflictsIn({ url, urls, from, until }: RedirectRule): Violation[] {
   const found: Violation[] = []
   if (url !== undefined && urls !== undefined)
     found.push(new Refusal('not_allowed.reference', { others: 'url' }).at('urls'))
@@ -73,8 +73,8 @@ function conflictsIn({ url, urls, from, until }: Rule): Violation[] {
   return found
 }
 
-const ruleForm = form<Rule>(members, [], conflictsIn)
-const ruleFormWithUrl = form<Rule>({ ...members, url: required(url) }, [], conflictsIn)
+const ruleForm = form<RedirectRule>(members, [], conflictsIn)
+const ruleFormWithUrl = form<RedirectRule>({ ...members, url: required(url) }, [], conflictsIn)
 
 function readRule(fields: Fields) {
   const hasVariants = fields.urls !== undefined && fields.urls !== null && fields.urls !== ''
@@ -109,12 +109,12 @@ function readRules(raw: unknown): string | null | Refusal {
   const { values, refused } = readAll(list, { ...ruleForm, read: readRule })
   refused.push(...nameClashes(values))
   if (refused.length > 0) return new PartRefusals(refused)
-  const text = storedRules(values as Rule[])
+  const text = storedRules(values as RedirectRule[])
   return text !== null && isTooLong(text) ? tooLong : text
 }
 
 /** Returns the JSON of checked rules; null for none. */
-export function storedRules(rules: readonly Rule[] | null): string | null {
+export function storedRules(rules: readonly RedirectRule[] | null): string | null {
   return rules === null || rules.length === 0 ? null : JSON.stringify(rules)
 }
 
@@ -134,7 +134,7 @@ function parseList(text: string): unknown {
 }
 
 /** Returns the refusals of names that statistics could not tell from another rule or variant. */
-function nameClashes(rules: readonly Partial<Rule>[]): [string, Refusal][] {
+function nameClashes(rules: readonly Partial<RedirectRule>[]): [string, Refusal][] {
   const known = new Set<string>()
   const found: [string, Refusal][] = []
   for (const [at, { name, urls }] of rules.entries()) {
@@ -181,10 +181,10 @@ export const rulesSchema = Type.Array(
     description:
       'The first rule that matches a visitor determines the destination. If none matches, and for bots and previews, it is `url`. As JSON text in forms and CSV. At most 16 KiB.',
   },
-) as unknown as TUnsafe<readonly Rule[]>
+) as unknown as TUnsafe<readonly RedirectRule[]>
 
 /** Returns the rules of a stored link. */
-export function rulesOf({ rules }: { readonly rules: string | null }): readonly Rule[] {
+export function rulesOf({ rules }: { readonly rules: string | null }): readonly RedirectRule[] {
   return rules === null ? [] : JSON.parse(rules)
 }
 
@@ -195,7 +195,7 @@ interface RuleDestination {
 }
 
 /** Returns the destinations of rules in their order. */
-export function ruleDestinations(rules: readonly Rule[]): RuleDestination[] {
+export function ruleDestinations(rules: readonly RedirectRule[]): RuleDestination[] {
   return rules.flatMap(({ url, urls }, at) =>
     url === undefined
       ? (urls ?? []).map((variant, index) => ({ place: `${at}.urls.${index}.url`, url: variant.url }))

@@ -27,6 +27,7 @@ describe('shows rules as a numbered list of sentences', () => {
     assert.equal(first, `${sentence}acme.com/all`)
     assert.equal(second, 'Test: always redirect 60% to acme.com/a and 40% to acme.com/b')
     assert.match(String(third), /^"><b>שלום: if the query has <i>=ערך, redirect to acme\.com\/…/)
+    assert.match(String(third), /\(never used, because rule 2 always matches\)$/)
     const targets = allOf(list, 'a').map(({ attributes }) => attributes.get('href'))
     assert.deepEqual(targets, [all.url, ...split.urls.map(({ url }) => url), hostile.url])
     const isolated = allOf(list, 'bdi').map(textOf)

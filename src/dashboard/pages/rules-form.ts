@@ -5,7 +5,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
-import { maxRules, maxVariants, type Rule } from '../../rules/rules.ts'
+import { maxRules, maxVariants, type RedirectRule } from '../../rules/rules.ts'
 import { namesIn } from '../choices.ts'
 import { attributes } from '../parts/buttons.ts'
 import {
@@ -89,7 +89,7 @@ function joinForm(drafts: readonly Draft[], others: Fields = {}): Fields {
 }
 
 /** Returns the values of the form for the rules of a link. Times are in this zone. */
-export function ruleValues(rules: readonly Rule[], zone: string): Fields {
+export function ruleValues(rules: readonly RedirectRule[], zone: string): Fields {
   return joinForm(
     rules.map((rule): Draft => {
       const controls: Record<string, string> = { name: rule.name }

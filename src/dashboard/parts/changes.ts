@@ -7,7 +7,7 @@ import { colors } from '../../forms/rules.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
-import type { Rule } from '../../rules/rules.ts'
+import type { RedirectRule } from '../../rules/rules.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { tagLabels } from '../../tags/schema.ts'
 import { capitalize, exactTimeElement, formatCount, listed, quantity } from './format.ts'
@@ -255,7 +255,7 @@ export function shownValue(field: string, value: unknown, context: Pick<ChangeCo
   if (typeof value === 'boolean') return html`${value ? 'Yes' : 'No'}`
   if (typeof value === 'number') return numberOf(field, value)
   if (field === 'rules')
-    return ruleList(value as readonly Rule[], context.timeZone, (url) => html`<bdi>${breakableUrl(url)}</bdi>`)
+    return ruleList(value as readonly RedirectRule[], context.timeZone, (url) => html`<bdi>${breakableUrl(url)}</bdi>`)
   if (Array.isArray(value)) return html`<ul class="chips">${value.map((each) => html`<li>${String(each)}</li>`)}</ul>`
   if (typeof value === 'object') return objectOf(value as object, context)
   const text = String(value)

@@ -3,7 +3,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { memoized } from '../../lib/lru-cache.ts'
 import { decodePercent } from '../../lib/text.ts'
 import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
-import type { Rule } from '../../rules/rules.ts'
+import type { RedirectRule } from '../../rules/rules.ts'
 import { valueText } from '../statistics/values.ts'
 import { exactTime, formatPercent, listed } from './format.ts'
 
@@ -71,13 +71,13 @@ export function readQueryPart(part: string): [name: string, value: string | null
 }
 
 /** Renders a condition in words: "the country is Germany or Austria". Times are in this zone. */
-export function conditionSentence(name: ConditionName, rule: Rule, timeZone: string): Html {
+export function conditionSentence(name: ConditionName, rule: RedirectRule, timeZone: string): Html {
   const [values, beforeLast] = shownValues(name, rule, timeZone)
   return html`${conditions[name].words} ${listed(values.map(isolated), beforeLast)}`
 }
 
 /** Returns the words of `conditionSentence` as text. */
-export function conditionText(name: ConditionName, rule: Rule, timeZone: string): string {
+export function conditionText(name: ConditionName, rule: RedirectRule, timeZone: string): string {
   const [values, separator] = shownValues(name, rule, timeZone)
   return `${conditions[name].words} ${values.join(separator)}`
 }
@@ -85,7 +85,7 @@ export function conditionText(name: ConditionName, rule: Rule, timeZone: string)
 /** Returns the values of a condition as people read them, and the word before the last. */
 function shownValues(
   name: ConditionName,
-  rule: Rule,
+  rule: RedirectRule,
   timeZone: string,
 ): readonly [values: string[], beforeLast: string] {
   const value: unknown = rule[name]
@@ -112,7 +112,7 @@ function isolated(text: string): Html {
  * Crosses out conditions that failed.
  */
 export function ruleSentence(
-  rule: Rule,
+  rule: RedirectRule,
   timeZone: string,
   target: (url: string) => Part = isolated,
   failed: readonly ConditionName[] = [],
@@ -130,7 +130,15 @@ export function ruleSentence(
   return html`<bdi>${name}</bdi>: ${when} redirect ${url === undefined ? listed(shares, ' and ') : html`to ${target(url)}`}`
 }
 
-/** Renders rules as a numbered list of sentences. */
-export function ruleList(rules: readonly Rule[], timeZone: string, target?: (url: string) => Part): Html {
-  return html`<ol class="rules">${rules.map((rule) => html`<li>${ruleSentence(rule, timeZone, target)}</li>`)}</ol>`
+/** Renders rules as a numbered list of sentences. Says which ones are never reached. */
+export function ruleList(rules: readonly RedirectRule[], timeZone: string, target?: (url: string) => Part): Html {
+  const always = rules.findIndex((rule) => conditionNames.every((name) => rule[name] === undefined))
+  const items = rules.map((rule, at) => {
+    const isUnreached = always !== -1 && at > always
+    const note = isUnreached
+      ? html` <span class="muted">(never used, because rule ${always + 1} always matches)</span>`
+      : null
+    return html`<li>${ruleSentence(rule, timeZone, target)}${note}</li>`
+  })
+  return html`<ol class="rules">${items}</ol>`
 }
