@@ -83,7 +83,9 @@ export async function readRecords(server: VisitedServer): Promise<State> {
   const state: State = new Map()
   for (const kind of kinds) {
     for (const row of await listAll(server, `/${kind}s?${kind === 'link' ? 'archived=any&' : ''}`)) {
-      state.set(`${kind} ${row.id}`, Object.fromEntries(fieldsOf[kind].map((field) => [field, row[field]])))
+      // The log has null for an empty list of rules, so that events of most links don't name the field.
+      const valueIn = (field: string) => (field === 'rules' && row[field].length === 0 ? null : row[field])
+      state.set(`${kind} ${row.id}`, Object.fromEntries(fieldsOf[kind].map((field) => [field, valueIn(field)])))
     }
   }
   return state

@@ -236,7 +236,7 @@ export class Records {
   #insertDomain(account: number, name: string, unicode: string, search_text: string | null): void {
     const { id, created_at } = this.#add('domains', account, name, name, { searched: { name: search_text ?? name } })
     this.db
-      .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '', 1)`)
+      .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '', 1, null, null)`)
       .run(id, account, name, unicode, search_text, created_at)
   }
 
