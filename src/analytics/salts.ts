@@ -47,7 +47,7 @@ interface StoredSalt {
 export class Salts {
   readonly #database: Pick<Db, 'write'>
   readonly #salts = new Map<number, StoredSalt>()
-  /** What visitors wait for, until the transaction ends. */
+  /** Reads that visitors wait for, until the transaction ends. */
   readonly #reads = new Map<number, Promise<Uint8Array | undefined>>()
   #failedAt = Number.NEGATIVE_INFINITY
 

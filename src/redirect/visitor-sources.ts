@@ -39,8 +39,8 @@ export class VisitorSources {
   }
 
   /**
-   * Returns undefined if everything is loaded that the rules of a link need for a visitor; otherwise a promise that resolves
-   * when it is loaded, or when that fails: then facts stay unknown, and variants are drawn at random.
+   * Returns undefined if all data is loaded that the rules of a link need for a visitor. Otherwise returns a promise, which
+   * resolves when the data is loaded or can't be. Without it, facts are unknown, and variants are drawn at random.
    */
   prepare(link: Pick<ServedLink, 'rules'> | null, visitor: PreparedVisitor): Promise<unknown> | undefined {
     const rules = link?.rules

@@ -5,7 +5,7 @@ import type { Visit } from './visit.ts'
 /** 48 bits: among a million visitors of a link, two have the same number once in 500 days. */
 const digits = 12
 
-/** What tells the visitors of a link apart. */
+/** The traits that distinguish the visitors of a link. */
 export type VisitorTraits = Pick<Visit, 'link' | 'address' | 'userAgent'>
 
 /** Returns a hash below 2^48 of the link, the IP address and the user agent of a visitor, with a secret salt. */

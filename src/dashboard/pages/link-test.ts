@@ -43,7 +43,7 @@ const visitors = {
 /** The parameters of the page that choose the period of its statistics. */
 const ofStatistics = ['period', 'from', 'to', 'compare']
 
-/** Renders the form and, if it was sent, what the visitor gets. `isInvalid` tells whether the form has errors. */
+/** Renders the form and, if it was sent, what the visitor gets. `isInvalid` is true if the form has errors. */
 export async function linkTest({ query, account, session }: PageRequest, link: Link, path: string, explain: Explain) {
   const zone = formZone({ session, fields: query })
   const { country, language: accept_language, at, query: ofVisit } = withUtcTimes(query, ['at'], zone)

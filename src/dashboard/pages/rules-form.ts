@@ -243,7 +243,7 @@ function addVariant({ controls, variants }: Draft): string {
   return `urls.${variants.length - 1}.url`
 }
 
-/** Removes a destination. The last one is no variant. */
+/** Removes a destination. The last one becomes the rule’s URL. */
 function removeVariant({ controls, variants }: Draft, at: number): string {
   if (variants[at] !== undefined) variants.splice(at, 1)
   if (variants.length > 1) return `urls.${Math.min(at, variants.length - 1)}.url`
