@@ -281,11 +281,15 @@ test('a page reads the database once more for people with several accounts, and 
       },
     })
   const app = await startApp({ storage: counting })
-  // Background work reads other tables.
+  // The fewest of several pages, because background work reads accounts too.
   const readsOf = async (browser: Browser) => {
-    reads.length = 0
-    await browser.open('/app/about')
-    return reads.filter((sql) => /from "(?:sessions|members|people|accounts)"/.test(sql)).length
+    const counts: number[] = []
+    for (let page = 0; page < 3; page++) {
+      reads.length = 0
+      await browser.open('/app/about')
+      counts.push(reads.filter((sql) => /from "(?:sessions|members|people|accounts)"/.test(sql)).length)
+    }
+    return Math.min(...counts)
   }
   const byKey = await readsOf(await signedIn(app))
   assert.ok(byKey > 0)
