@@ -21,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['analytics/'],
   ['rules/'],
   ['domains/', 'spaces/', 'tags/', 'links/', 'members/'],
-  ['sign-in/'],
+  ['sign-in/', 'imports/'],
   ['redirect/', 'dashboard/', 'ops/'],
   ['config/'],
   ['app/'],

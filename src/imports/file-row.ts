@@ -1,0 +1,88 @@
+/** What readers make of the files of all services, for the plan. */
+import type { LinkDimension } from '../analytics/day.ts'
+
+/** The services whose files are read, and tables with columns of any names. */
+export const sources = [
+  ...['bitly', 'yourls', 'kutt', 'shlink', 'dub', 'rebrandly', 'short_io', 'phpshort', 'csv'],
+] as const
+export type Source = 'bitly' | 'yourls' | 'kutt' | 'shlink' | 'dub' | 'rebrandly' | 'short_io' | 'phpshort' | 'csv'
+
+/** Kinds of data that an import can't store. */
+export const lossKinds = [
+  'password',
+  'created_at',
+  'tags',
+  'title',
+  'notes',
+  'rules',
+  'tracking',
+  'preview_card',
+  'cloaking',
+  'click_times',
+  'orphan_clicks',
+] as const
+export type LossKind = (typeof lossKinds)[number]
+
+/** An address in a file. */
+export interface FileAddress {
+  /** With A-labels, in lower case, without port. Null if the row has none: the `*` of `domain_map`. */
+  readonly host: string | null
+  /** Percent-decoded once, without the first slash and one trailing slash. '' is the root. */
+  readonly path: string
+}
+
+/** A link of a file, the same for every source. */
+export interface FileRow {
+  /** The line on which the row starts, from 1. Null if the file has no lines, as in JSON. */
+  readonly line: number | null
+  /** The main one first. None if the alias is generated. */
+  readonly addresses: readonly FileAddress[]
+  /**
+   * Texts by the API's field names, for the forms of links. Tags have commas between them, times are RFC 3339 in UTC.
+   * Contains only fields that the row has. A readable `redirect_password` is plain text: it is hashed before it is stored.
+   */
+  readonly fields: Readonly<Record<string, string>>
+  /** RFC 3339 in UTC. */
+  readonly created_at: string | null
+  /** All human clicks, null if unknown. Can exceed the sum of the file's `FileClicks`. */
+  readonly clicks: number | null
+  readonly bots: number | null
+  /** Without `click_times` and `orphan_clicks`, which depend on the rest of the file. */
+  readonly losses: readonly LossKind[]
+  /** Why the row can't be read. */
+  readonly refusal: Refusal | null
+}
+
+/** A stable code, and a sentence for people. */
+export interface Refusal {
+  readonly code: 'invalid_time' | 'invalid_count' | 'extra_cells' | 'required'
+  readonly message: string
+}
+
+/** Clicks on an address in one hour, or on one day if the hour is unknown. Several with the same time add up. */
+export interface FileClicks {
+  readonly address: FileAddress
+  /** The start of the hour, or 00:00 of the day. RFC 3339 in UTC. */
+  readonly at: string
+  readonly class: 'person' | 'bot'
+  readonly count: number
+  /** Clicks by value. Those that are missing up to `count` are unknown. Empty for bots. */
+  readonly facts: Readonly<Partial<Record<LinkDimension, Readonly<Record<string, number>>>>>
+}
+
+/** A column of a table. */
+export interface FileColumn {
+  /** As the file has it. */
+  readonly name: string
+  /** Its field (see `columnFields`), '-' if it is left out on purpose, null if it is unknown and therefore left out. */
+  readonly field: string | null
+}
+
+/** The next part of a file. */
+export type FileItem =
+  | {
+      readonly row: FileRow
+      /** The cells of a `csv` file, one per column, '' for those that are never read. Null for other sources. */
+      readonly cells: readonly string[] | null
+    }
+  | { readonly clicks: FileClicks }
