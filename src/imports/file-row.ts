@@ -37,6 +37,8 @@ export interface FileRow {
   readonly line: number | null
   /** The main one first. None if the alias is generated. */
   readonly addresses: readonly FileAddress[]
+  /** Of the generated alias, in a row without addresses. Null if the row has none. */
+  readonly host: string | null
   /**
    * Texts by the API's field names, for the forms of links. Tags have commas between them, times are RFC 3339 in UTC.
    * Contains only fields that the row has. A readable `redirect_password` is plain text: it is hashed before it is stored.
@@ -47,7 +49,10 @@ export interface FileRow {
   /** All human clicks, null if unknown. Can exceed the sum of the file's `FileClicks`. */
   readonly clicks: number | null
   readonly bots: number | null
-  /** Without `click_times` and `orphan_clicks`, which depend on the rest of the file. */
+  /**
+   * Without `click_times` and `orphan_clicks`, which depend on the rest of the file. `password`: the link has one that can't
+   * be read, so that it is stored disabled. `fields` doesn't say this, because an update keeps the link's own password.
+   */
   readonly losses: readonly LossKind[]
   /** Why the row can't be read. */
   readonly refusal: Refusal | null
