@@ -38,6 +38,7 @@ export interface StartOptions
       | 'oidc'
       | 'countryHeader'
       | 'clicksSink'
+      | 'proofHosts'
     >
   > {
   /** Where the records are kept; else where the tests of this process keep theirs. */
@@ -129,6 +130,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     historyDays: options.historyDays ?? 400,
     clicksSink: options.clicksSink ?? null,
     countryHeader: options.countryHeader ?? null,
+    proofHosts: options.proofHosts ?? new Map(),
   })
   app.begin()
   closers.push(() => app.close())

@@ -36,6 +36,8 @@ const packages: readonly (readonly [packages: RegExp, files: RegExp])[] = [
   [/^(kysely(\/.*)?|node:sqlite)$/, /^storage\/|(^|\/)(store|statements)\.ts$/],
   // It takes 30 MB, and is loaded when the first passkey is used.
   [/^@simplewebauthn\//, /^sign-in\/passkeys\/(passkeys|worker)\.ts$/],
+  // It loads undici, so it is loaded when the first import is proved.
+  [/^request-filtering-agent$/, /^imports\/old-service\.ts$/],
   // It parses untrusted files, so only a process without permissions runs it.
   [/^@resvg\//, /^qr\/logo(-reader)?\.ts$/],
   // It exports the environment. Everything else in it is in the global `process` too.

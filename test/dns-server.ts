@@ -65,14 +65,9 @@ function nameOf(name: string): Buffer {
   return Buffer.concat([...labels, Buffer.from([0])])
 }
 
-/** An IPv6 address has all its eight groups here. */
 function addressOf(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number))
-  return Buffer.from(
-    address
-      .split(':')
-      .map((group) => group.padStart(4, '0'))
-      .join(''),
-    'hex',
-  )
+  const [before = [], after = []] = address.split('::').map((groups) => groups.split(':').filter(Boolean))
+  const groups = [...before, ...Array(8 - before.length - after.length).fill('0'), ...after]
+  return Buffer.from(groups.map((group) => group.padStart(4, '0')).join(''), 'hex')
 }

@@ -26,6 +26,7 @@ test('writes pending clicks even if other services fail to close', async (t) => 
     historyDays: 400,
     clicksSink: null,
     countryHeader: null,
+    proofHosts: new Map(),
   })
   const failure = new Error('cannot close')
   for (const service of [Overload, Directory]) t.mock.method(service.prototype, 'close', () => Promise.reject(failure))

@@ -45,6 +45,7 @@ test('requires no variable', () => {
     historyDays: 400,
     geoipDb: null,
     countryHeader: null,
+    proofHosts: new Map(),
     warnings: [],
     workers: 1,
   })
@@ -54,6 +55,8 @@ test('trims values and ignores empty variables', () => {
   assert.equal(readConfig({ PORT: ' ', HOST: '' }).listeners[0]?.port, 3000)
   assert.equal(readConfig({ PORT: ' 8080\n' }).listeners[0]?.port, 8080)
 })
+
+const oldEndpoint = { address: '203.0.113.7', port: 443 }
 
 const good: [name: string, text: string, field: keyof Config, value: unknown][] = [
   ['WORKERS', '4', 'workers', 4],
@@ -88,6 +91,16 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
   ['GEOIP_DB', '/var/lib/GeoIP/GeoLite2-Country.mmdb', 'geoipDb', '/var/lib/GeoIP/GeoLite2-Country.mmdb'],
   ['COUNTRY_HEADER', 'CF-IPCountry', 'countryHeader', 'cf-ipcountry'],
+  ['PROOF_HOSTS', 'Old.example=203.0.113.7:443', 'proofHosts', new Map([['old.example', oldEndpoint]])],
+  [
+    'PROOF_HOSTS',
+    'old.example=203.0.113.7:443, bücher.example=[fd00::1]:8080',
+    'proofHosts',
+    new Map([
+      ['old.example', oldEndpoint],
+      ['xn--bcher-kva.example', { address: 'fd00::1', port: 8080 }],
+    ]),
+  ],
 ]
 
 for (const [name, text, field, value] of good) {
@@ -231,6 +244,21 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     'COUNTRY_HEADER',
     ['CF IPCountry', 'x:', 'a,b', 'länd', 'x'.repeat(101)],
     /^COUNTRY_HEADER must be a header name, such as /,
+  ],
+  [
+    'PROOF_HOSTS',
+    [
+      ...['old.example', '203.0.113.7:443', 'old.example=203.0.113.7', 'old.example=203.0.113.7:0'],
+      ...[
+        'old.example=203.0.113.7:65536',
+        'old.example=new.example:443',
+        'old.example=fd00::1:443',
+        '=203.0.113.7:443',
+      ],
+      ...['old.example=[203.0.113.7]:443', 'old_example.=203.0.113.7:443', 'old.example=0177.0.0.1:443'],
+      ...['a.example=203.0.113.7:443,', 'https://old.example=203.0.113.7:443', '10.0.0.1=203.0.113.7:443'],
+    ],
+    /^PROOF_HOSTS must be a comma-separated list such as old\.host=203\.0\.113\.7:443, /,
   ],
   [
     'CLICKS_SINK',

@@ -48,6 +48,8 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
       geoipDb: read('GEOIP_DB', (path) => path !== null && checkGeoipDb(path)),
       /** Header, in lower case, in which a proxy sends the visitor's country; null if there is none. */
       countryHeader: read('COUNTRY_HEADER'),
+      /** Where the proof of imports sends the requests for hosts. */
+      proofHosts: read('PROOF_HOSTS'),
     }
   })
   return { ...config, warnings: unknownVariableWarnings(Object.keys(env)) }

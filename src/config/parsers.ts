@@ -1,10 +1,13 @@
 /** Parsers of variables. Each throws an error that completes a sentence about the variable: "must be …". */
 import { isIP } from 'node:net'
 import { type Role, roles } from '../access/roles.ts'
+import type { ProofHosts } from '../imports/old-service.ts'
 import { isWellFormedKey } from '../keys/key.ts'
 import { parseDuration } from '../lib/duration.ts'
+import { parseHostName } from '../names/host-name.ts'
 import { domainMark } from '../names/short-url.ts'
 import { unsafeSchemes } from '../names/web-url.ts'
+import { Refusal } from '../violations.ts'
 
 /** A percent sign that is not followed by two hexadecimal digits. */
 export const brokenEncoding = /%(?![\da-f]{2})/i
@@ -166,6 +169,26 @@ export function oidcRoles(text: string): ReadonlyMap<string, Role> {
     mapped.set(value, role)
   }
   return mapped
+}
+
+/** Parses addresses by host name: `old.host=203.0.113.7:443`. Names are returned with A-labels, in lower case. */
+export function proofHosts(text: string): ProofHosts {
+  const pairs = text === '' ? [] : text.split(',')
+  return new Map(
+    pairs.map((pair) => {
+      const [, name = '', bracketed, plain, digits] =
+        /^\s*([^=\s]+)=(?:\[(.+)\]|([^:]+)):(\d{1,5})\s*$/.exec(pair) ?? []
+      const host = parseHostName(name)
+      const address = bracketed ?? plain ?? ''
+      const isEndpoint = isIP(address) === (bracketed === undefined ? 4 : 6) && /^0*[1-9]/.test(digits ?? '')
+      if (!(host instanceof Refusal) && isEndpoint && Number(digits) <= 65_535) {
+        return [host.name, { address, port: Number(digits) }]
+      }
+      throw new Error(
+        `must be a comma-separated list such as old.host=203.0.113.7:443, with the IP address and port that get the requests for the host, not "${pair.slice(0, 100)}".`,
+      )
+    }),
+  )
 }
 
 /** Parses a duration, and returns milliseconds. */

@@ -43,6 +43,7 @@ export const variables = {
   OIDC_ROLES: ['', parse.oidcRoles],
   OIDC_ACCOUNT: ['', parse.optional(parse.accountId)],
   OIDC_SESSION: ['12h', parse.duration],
+  PROOF_HOSTS: ['', parse.proofHosts],
   LOG_LEVEL: ['info', parse.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])],
 } as const satisfies Record<string, readonly [fallback: string, parse: (text: string) => unknown]>
 

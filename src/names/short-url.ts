@@ -10,9 +10,14 @@ export type ShortUrl = (domain: string, alias: string) => string
 /** The placeholder for the domain name in a template. */
 export const domainMark = '{domain}'
 
-/** Returns a formatter of short URLs by a template such as `https://{domain}`. Encodes paths (RFC 3986 §3.3). */
+/** Returns a formatter of short URLs by a template such as `https://{domain}`. */
 export function shortUrls(template: string): ShortUrl {
-  return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
+  return (domain, alias) => `${template.replace(domainMark, domain)}/${pathOf(alias)}`
+}
+
+/** Returns the path of an alias, percent-encoded (RFC 3986 §3.3) and without its first slash. */
+export function pathOf(alias: string): string {
+  return encodeURI(alias.toWellFormed()).replace(/[?#]/g, encodeURIComponent)
 }
 
 /** Returns the short URL of a host name and an alias with a slash between them. */

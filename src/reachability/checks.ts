@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lookup } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
+import type { RequestOptions } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { overloaded } from '../errors.ts'
@@ -194,11 +195,11 @@ const maxInterim = 8
 export async function probe(url: string, fingerprint: string, options: ProbeOptions): Promise<ProbeResult> {
   const signal = AbortSignal.timeout(options.timeoutMs)
   try {
-    const response = await get(url, signal, options)
+    const response = await requestOnce(url, signal, options)
     const secureUrl = secureVersionOf(url, response, options.httpsPort)
     if (secureUrl === null) return await compare(response, fingerprint)
     response.destroy()
-    return await compare(await get(secureUrl, signal, options), fingerprint)
+    return await compare(await requestOnce(secureUrl, signal, options), fingerprint)
   } catch (error) {
     return isTlsError(error) ? 'certificate error' : 'no answer'
   }
@@ -210,7 +211,7 @@ export type FileResult = 'served' | 'redirect' | 'status' | 'type' | 'content' |
 /** Compares the response of the URL with a JSON file. Follows no redirect. Never rejects. */
 export async function probeFile(url: string, content: string, options: ProbeOptions): Promise<FileResult> {
   try {
-    const response = await get(url, AbortSignal.timeout(options.timeoutMs), options)
+    const response = await requestOnce(url, AbortSignal.timeout(options.timeoutMs), options)
     const result = differenceOf(response)
     const expected = Buffer.from(content)
     const isSame = result === null && expected.equals(await startOf(response, expected.length + 1))
@@ -228,17 +229,23 @@ function differenceOf({ statusCode = 0, headers }: IncomingMessage): FileResult 
   return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '') ? null : 'type'
 }
 
-/** Sends a request without `fetch`, which reads interim responses and chunk extensions without limit. */
-async function get(url: string, signal: AbortSignal, { lookup }: ProbeOptions): Promise<IncomingMessage> {
+/**
+ * Sends a GET request, and resolves with the response before its body is read. Follows no redirect. `timeout` only limits
+ * how long the connection takes. Rejects without a response. `fetch` would read interim responses without limit.
+ */
+export async function requestOnce(url: string, signal: AbortSignal, options: RequestOptions): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   // A compressed body could expand to any size.
-  const headers = { 'user-agent': 'Waymark', 'accept-encoding': 'identity' }
+  const headers = { 'user-agent': 'Waymark', 'accept-encoding': 'identity', ...options.headers }
   const { get } = url.startsWith('https:') ? https : http
-  const request = get(url, { headers, signal, agent: false, lookup }, resolve).on('error', reject)
+  const request = get(url, { agent: false, ...options, headers, signal }, resolve).on('error', reject)
   let interim = 0
   request.on('information', () => {
     interim += 1
     if (interim > maxInterim) request.destroy(new Error('Too many interim responses'))
+  })
+  request.on('timeout', () => {
+    if (request.socket?.connecting) request.destroy(Object.assign(new Error('No connection'), { code: 'ETIMEDOUT' }))
   })
   // A switch to another protocol (101) only closes the request.
   request.on('close', () => reject(new Error('No response')))
@@ -254,7 +261,8 @@ function secureVersionOf(url: string, { headers }: IncomingMessage, httpsPort: n
   return `${to.origin}${from.pathname}`
 }
 
-async function compare(response: IncomingMessage, fingerprint: string): Promise<ProbeResult> {
+/** Returns whether a response is this instance's fingerprint, and ends it. */
+export async function compare(response: IncomingMessage, fingerprint: string): Promise<'here' | 'elsewhere'> {
   const isHere =
     response.statusCode === 200 && (await startOf(response, maxFingerprint)).toString('latin1').trim() === fingerprint
   response.destroy()
@@ -276,6 +284,6 @@ async function startOf(body: AsyncIterable<Buffer>, most: number): Promise<Buffe
 /** Error codes of OpenSSL for certificates, and of Node for failed handshakes. */
 const tlsCode = /CERT|CRL|SIGNATURE|^(?:ERR_SSL|ERR_TLS)_|^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$/
 
-function isTlsError(error: unknown): boolean {
+export function isTlsError(error: unknown): boolean {
   return tlsCode.test(String((error as NodeJS.ErrnoException).code))
 }

@@ -72,7 +72,7 @@ export function isPublicAddress(address: string): boolean {
   return version !== 0 && !notPublic.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Loopback, link-local and private addresses: of RFC 1122, 1918, 3927, 4193, 4291 and 6598. */
+/** Loopback, link-local and private addresses: of RFC 1122, 1918, 3927, 4193, 4291 (also IPv4 in `::/96`) and 6598. */
 const notPublic = new BlockList()
 notPublic.addSubnet('0.0.0.0', 8)
 notPublic.addSubnet('10.0.0.0', 8)
@@ -81,6 +81,6 @@ notPublic.addSubnet('127.0.0.0', 8)
 notPublic.addSubnet('169.254.0.0', 16)
 notPublic.addSubnet('172.16.0.0', 12)
 notPublic.addSubnet('192.168.0.0', 16)
-notPublic.addSubnet('::', 127, 'ipv6')
+notPublic.addSubnet('::', 96, 'ipv6')
 notPublic.addSubnet('fc00::', 7, 'ipv6')
 notPublic.addSubnet('fe80::', 10, 'ipv6')

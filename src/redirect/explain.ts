@@ -5,9 +5,10 @@ import type { Api } from '../api/routes.ts'
 import { Failure, found } from '../errors.ts'
 import { Type } from '../forms/json-schema.ts'
 import { conditionOf } from '../http/conditions.ts'
+import type { OwnAnswers } from '../imports/proof.ts'
 import { foldCase } from '../lib/text.ts'
 import { linkOperations } from '../links/schema.ts'
-import type { ShortUrl } from '../names/short-url.ts'
+import { pathOf, type ShortUrl } from '../names/short-url.ts'
 import { failedConditions, noRule } from '../rules/decide.ts'
 import {
   type AssumedVisit,
@@ -18,8 +19,9 @@ import {
 } from '../rules/explanation.ts'
 import type { Db } from '../storage/port.ts'
 import { Loops } from './loops.ts'
-import { forwardedQuery, type LinkResolution, locationOf, redirectOf, resolveLink } from './resolve.ts'
+import { forwardedQuery, type LinkResolution, locationOf, notFound, redirectOf, resolveLink } from './resolve.ts'
 import { findServedDomain, findServedLink, findServedLinkById, type ServedDomain } from './store.ts'
+import { findVisited } from './visited-link.ts'
 import { Visitor } from './visitor.ts'
 import { VisitorSources } from './visitor-sources.ts'
 
@@ -67,8 +69,8 @@ export function explainRoute(api: Api, explain: Explain): void {
   })
 }
 
-/** Returns the function that explains visits by what the database has. */
-export function explainer(db: Db, shortUrl: ShortUrl): Explain {
+/** Returns what is needed to answer visits by what the database has. */
+function servedBy(db: Db, shortUrl: ShortUrl) {
   const served = {
     domainNamed: (name: string) => findServedDomain(db, name),
     linkOf: (domain: ServedDomain, alias: string) => findServedLink(db, domain.id, alias),
@@ -78,8 +80,12 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     saltOf: () => undefined,
     onProblem: () => undefined,
   })
-  const loops = new Loops(served, sources, new URL(shortUrl('a', '')).port)
+  return { served, sources, loops: new Loops(served, sources, new URL(shortUrl('a', '')).port) }
+}
 
+/** Returns the function that explains visits by what the database has. */
+export function explainer(db: Db, shortUrl: ShortUrl): Explain {
+  const { sources, loops } = servedBy(db, shortUrl)
   return async (account, id, fields) => {
     const { link, domain } = found(await findServedLinkById(db, account, id), 'link')
     const assumed = explainQuery.check(fields)
@@ -101,6 +107,32 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     }
   }
 }
+
+/** Returns the function that tells what the redirect server answers at an alias, by what the database has. */
+export function answersOf(db: Db, shortUrl: ShortUrl): OwnAnswers {
+  const { served, sources, loops } = servedBy(db, shortUrl)
+  const unknown = { status: pageStatuses.not_found, location: null }
+
+  return async (name, alias) => {
+    const domain = await served.domainNamed(name)
+    if (domain === undefined) return [unknown, unknown]
+    const { path, link } = await findVisited(served, domain, `/${pathOf(alias)}`)
+    const answerTo = async (user_agent: string) => {
+      const visitor = visitorOf({ ...noVisit, user_agent }, sources)
+      await sources.prepare(link, visitor)
+      const resolution = link === null ? notFound(domain) : resolveLink(link, domain, false, visitor)
+      const redirect = redirectOf(resolution)
+      const isLoop = redirect !== null && (await loops.isLoop({ domain, path }, redirect, '', name, visitor))
+      const { status, location } = isLoop ? unknown : responseTo(resolution, '')
+      return { status, location }
+    }
+    return [await answerTo(person), await answerTo(program)]
+  }
+}
+
+/** User agents of a person and of a program. */
+const [person, program] = ['Mozilla/5.0 (X11; Linux x86_64)', 'Waymark (bot)']
+const noVisit: AssumedVisit = { country: null, user_agent: null, accept_language: null, query: null, at: null }
 
 function visitorOf(
   { country, user_agent, accept_language, query, at }: AssumedVisit,

@@ -132,6 +132,6 @@ export function allowedMethods(resolution: Resolution, path: VisitedPath): reado
   return redirect_password === null ? safe : withForm
 }
 
-function notFound({ not_found_url }: ServedDomain): LinkResolution {
+export function notFound({ not_found_url }: ServedDomain): LinkResolution {
   return { kind: 'not_found', url: not_found_url }
 }
