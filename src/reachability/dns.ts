@@ -62,6 +62,23 @@ export function recordsFor(name: string, publicHost: string | null, addresses: r
   return known.map((value) => ({ type: isIPv6(value) ? 'AAAA' : 'A', name, value }))
 }
 
+/** Whose addresses are known: of the dashboard's host, this domain, another domain that reaches this server, or this machine. */
+const knownBy = ['host', 'domain', 'reached', 'machine'] as const
+type KnownAddresses = Readonly<Record<(typeof knownBy)[number], readonly string[]>>
+
+/** Returns the records to create for a domain by the best addresses that are known; `source` is null if none are. */
+export function recordsToSet(
+  name: string,
+  publicHost: string | null,
+  known: KnownAddresses,
+): { readonly records: readonly DnsRecord[]; readonly source: keyof KnownAddresses | null } {
+  for (const source of knownBy) {
+    const records = recordsFor(name, publicHost, known[source])
+    if (records.length > 0) return { records, source }
+  }
+  return { records: [], source: null }
+}
+
 /** Returns false for IP addresses and for names that only have a meaning on this machine or network. */
 export function isPublicName(host: string): boolean {
   return isIP(host) === 0 && host.includes('.') && !/\.(?:localhost|local)$/.test(host)

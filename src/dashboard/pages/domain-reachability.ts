@@ -4,7 +4,7 @@ import type { Domain } from '../../domains/schema.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { type DomainChecks, isLocalName } from '../../reachability/checks.ts'
-import { type DnsRecord, isPublicName, recordsFor } from '../../reachability/dns.ts'
+import { type DnsRecord, isPublicName, recordsToSet } from '../../reachability/dns.ts'
 import type { DomainCheck } from '../../reachability/store.ts'
 import { actionRow, controlFor, copyButton, postButton, type Viewer } from '../parts/buttons.ts'
 import { listed, timeAgo } from '../parts/format.ts'
@@ -81,49 +81,51 @@ function problem(check: DomainCheck | undefined): Html | null {
 
 function instructions(of: Reachability): Html {
   const { domain, viewer } = of
-  const advice = isLocalName(domain.name)
-    ? html`<p>This name needs no DNS records.</p>`
-    : dnsAdvice(domain, recordsToSet(of))
   const label = of.check === undefined ? 'Check domain' : 'Check again'
   const check = actionRow([postButton({ label, action: `/app/domains/${domain.id}/check` })])
-  return html`${advice}${controlFor(viewer, 'domains:write', check)}`
+  return html`${dnsAdviceFor(of)}${controlFor(viewer, 'domains:write', check)}`
 }
 
-interface RecordsToSet {
-  readonly records: readonly DnsRecord[]
-  /** How Waymark knows the IP addresses, or how to find them. */
-  readonly source: Part
-}
+/** What tells which DNS records to set. */
+type DnsFacts = Pick<Reachability, 'domain' | 'check' | 'publicHost' | 'checks' | 'reached'>
 
-function recordsToSet({ domain, check, publicHost, checks, reached }: Reachability): RecordsToSet {
+/** Renders the DNS records to set for a domain, or how to find them. */
+export function dnsAdviceFor({ domain, check, publicHost, checks, reached }: DnsFacts): Html {
+  if (isLocalName(domain.name)) return html`<p>This name needs no DNS records.</p>`
   const isPublic = publicHost !== null && isPublicName(publicHost)
-  const ofHost = isPublic ? checks.cachedAddressesOf(publicHost) : []
-  const own = check?.answer === 'here' ? check.addresses : []
-  const sources: readonly (readonly [addresses: readonly string[], source: Part])[] = [
-    [ofHost, null],
-    [own, null],
-    [
-      reached?.addresses ?? [],
-      html`<bdi>${reached?.name_unicode ?? ''}</bdi> reaches this server at ${reached?.addresses.length === 1 ? 'this IP address' : 'these IP addresses'}.`,
-    ],
-    [
-      checks.publicAddresses(),
-      'This machine has this IP address. If visitors come through a proxy or load balancer, use its IP address instead.',
-    ],
-  ]
-  for (const [addresses, source] of sources) {
-    const records = recordsFor(domain.name, publicHost, addresses)
-    if (records.length > 0) return { records, source }
-  }
-  return {
-    records: [],
-    source: html`Your hosting provider shows the address. Waymark doesn’t know it, because it doesn’t contact other services.${
-      isPublic ? null : html` To see the records here, set <code>BASE_URL</code> to a public URL of this server.`
-    }`,
+  const { records, source } = recordsToSet(domain.name, publicHost, {
+    host: isPublic ? checks.cachedAddressesOf(publicHost) : [],
+    domain: check?.answer === 'here' ? check.addresses : [],
+    reached: reached?.addresses ?? [],
+    machine: checks.publicAddresses(),
+  })
+  switch (source) {
+    case 'host':
+    case 'domain':
+      return dnsAdvice(domain, records, null)
+    case 'reached': {
+      const addresses = reached?.addresses.length === 1 ? 'this IP address' : 'these IP addresses'
+      return dnsAdvice(
+        domain,
+        records,
+        html`<bdi>${reached?.name_unicode ?? ''}</bdi> reaches this server at ${addresses}.`,
+      )
+    }
+    case 'machine':
+      return dnsAdvice(
+        domain,
+        records,
+        'This machine has this IP address. If visitors come through a proxy or load balancer, use its IP address instead.',
+      )
+    case null: {
+      const hint = html` To see the records here, set <code>BASE_URL</code> to a public URL of this server.`
+      const unknown = html`Your hosting provider shows the address. Waymark doesn’t know it, because it doesn’t contact other services.${isPublic ? null : hint}`
+      return dnsAdvice(domain, records, unknown)
+    }
   }
 }
 
-function dnsAdvice({ name, name_unicode }: NamedDomain, { records, source }: RecordsToSet): Html {
+function dnsAdvice({ name, name_unicode }: NamedDomain, records: readonly DnsRecord[], source: Part): Html {
   const where = html`At the DNS provider for <bdi>${name_unicode}</bdi>`
   const note = source === null ? null : html`<p class="muted">${source}</p>`
   if (records.length > 0)
