@@ -24,7 +24,12 @@ for (const [old, people, programs, result, shown] of [
 ] as const) {
   const title = `${result}: ${[old, people, programs].map(({ status, location }) => `${status} ${location}`).join(', ')}`
   test(title, () => {
-    const expected: Omit<Proof, 'id'> = { result, old, reason: null, new: shown === 'people' ? people : programs }
+    const expected: Omit<Proof, 'row_id' | 'position'> = {
+      result,
+      old,
+      reason: null,
+      new: shown === 'people' ? people : programs,
+    }
     assert.deepEqual(compareAnswers(old, [people, programs]), expected)
   })
 }
@@ -49,13 +54,15 @@ const links = Object.entries({
 /** Addresses that are pending, of hosts in the order in which they appear. */
 function sourceOf(addresses: readonly ProvedAddress[]) {
   const saved: Proof[] = []
-  const isPending = ({ id }: ProvedAddress) => saved.every((proof) => proof.id !== id)
+  const isPending = ({ row_id }: ProvedAddress) => saved.every((proof) => proof.row_id !== row_id)
   const source: ProofSource = {
-    hosts: async () => [...new Set(addresses.filter(isPending).map(({ host }) => host))],
+    groups: async function* () {
+      yield* new Set(addresses.filter(isPending).map(({ host }) => host))
+    },
     next: async (host) => addresses.filter((address) => address.host === host && isPending(address)).slice(0, 2),
-    save: async (proofs) => void saved.push(...proofs),
+    save: async (proof) => void saved.push(proof),
   }
-  return { source, resultOf: (id: number) => saved.find((proof) => proof.id === id)?.result, saved }
+  return { source, resultOf: (row: number) => saved.find((proof) => proof.row_id === row)?.result, saved }
 }
 
 async function startOld(t: TestContext, onRequest: (path: string) => void = () => undefined) {
@@ -73,7 +80,7 @@ async function startOld(t: TestContext, onRequest: (path: string) => void = () =
 const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'
 const ownAnswers = async () => [to(302, tea), to(302, tea)] as const
 const addressesOn = (host: string, from: number) =>
-  links.map(({ id, path }) => ({ id: from + id, host, path, domain: 'go.acme.com', alias: path }))
+  links.map(({ id, path }) => ({ row_id: from + id, position: 0, host, path, domain: 'go.acme.com', alias: path }))
 
 test('compares the answers at every address of every host', async (t) => {
   const hosts = new Map([
@@ -83,7 +90,7 @@ test('compares the answers at every address of every host', async (t) => {
   const { source, saved } = sourceOf([...addressesOn('old.example', 0), ...addressesOn('closed.example', 10)])
   const services = new OldServices({ hosts, pauseMs: 0 })
   await prove(source, { services, fingerprint, ownAnswers }, new AbortController().signal)
-  const results = saved.sort((a, b) => a.id - b.id).map(({ result }) => result)
+  const results = saved.sort((a, b) => a.row_id - b.row_id).map(({ result }) => result)
   assert.deepEqual(results, ['same_location', 'same', 'differs', 'differs', ...Array(4).fill('unreachable')])
 })
 
@@ -103,4 +110,13 @@ test('keeps what is saved when it is stopped, and continues with the rest', asyn
   await prove(source, parts, new AbortController().signal)
   assert.deepEqual(asked, ['/.well-known/waymark', '/elsewhere', '/gone'])
   assert.deepEqual([0, 1, 2, 3].map(resultOf), ['same_location', 'same', 'differs', 'differs'])
+})
+
+test('stops asking every host when a result cannot be saved', async (t) => {
+  const endpoint = await startOld(t)
+  const services = new OldServices({ hosts: new Map(['a.example', 'b.example'].map((host) => [host, endpoint])) })
+  const { source } = sourceOf([...addressesOn('a.example', 0), ...addressesOn('b.example', 10)])
+  const failing = { ...source, save: () => Promise.reject(new Error('The database is down')) }
+  const run = prove(failing, { services, fingerprint, ownAnswers }, new AbortController().signal)
+  await assert.rejects(run, /The database is down/)
 })

@@ -5,9 +5,13 @@ import type { Answer, OldServices, UnreachableReason } from './old-service.ts'
 export const proofResults = ['pending', 'same', 'same_location', 'differs', 'unreachable'] as const
 export type ProofResult = (typeof proofResults)[number]
 
+interface AddressKey {
+  readonly row_id: number
+  readonly position: number
+}
+
 /** An address of an applied import. */
-export interface ProvedAddress {
-  readonly id: number
+export interface ProvedAddress extends AddressKey {
   /** The old one. `path` is decoded, without the first slash. */
   readonly host: string
   readonly path: string
@@ -16,8 +20,7 @@ export interface ProvedAddress {
   readonly alias: string
 }
 
-export interface Proof {
-  readonly id: number
+export interface Proof extends AddressKey {
   readonly result: Exclude<ProofResult, 'pending'>
   /** Null if unreachable; `reason` is null otherwise. */
   readonly old: Answer | null
@@ -33,12 +36,12 @@ export type OwnAnswers = (domain: string, alias: string) => Promise<readonly [pe
 
 /** What a run reads and writes. */
 export interface ProofSource {
-  /** The old hosts with pending addresses. */
-  hosts(): Promise<readonly string[]>
-  /** The next pending addresses of a host; none at the end. */
-  next(host: string): Promise<readonly ProvedAddress[]>
-  /** Stores the results, so that the addresses are no longer pending. */
-  save(proofs: readonly Proof[]): Promise<void>
+  /** Groups of pending addresses with the same old host. */
+  groups(): AsyncIterable<string>
+  /** The next pending addresses of a group; none at the end. */
+  next(group: string): Promise<readonly ProvedAddress[]>
+  /** Stores a result, so that the address is no longer pending. */
+  save(proof: Proof): Promise<void>
 }
 
 interface ProofParts {
@@ -47,27 +50,34 @@ interface ProofParts {
   readonly ownAnswers: OwnAnswers
 }
 
-/** Proves all pending addresses. Rejects if the signal aborts: what is saved stays, and the next run continues. */
-export async function prove(source: ProofSource, parts: ProofParts, signal: AbortSignal): Promise<void> {
-  const hosts = (await source.hosts()).values()
-  const workers = Array.from({ length: maxHosts }, async () => {
-    for (const host of hosts) await proveHost(host, source, parts, signal)
-  })
-  await Promise.all(workers)
-}
-
 /** Hosts that are asked at the same time. */
 const maxHosts = 8
 
-async function proveHost(host: string, source: ProofSource, parts: ProofParts, signal: AbortSignal): Promise<void> {
-  const service = await parts.services.find(host, parts.fingerprint, signal)
-  for (let page = await source.next(host); page.length > 0; page = await source.next(host)) {
-    const proofs: Proof[] = []
-    for (const { id, path, domain, alias } of page) {
-      const old = await service.get(pathOf(path), signal)
-      proofs.push({ id, ...compareAnswers(old, await parts.ownAnswers(domain, alias)) })
+/** Proves all pending addresses. Rejects if the signal aborts: what is saved stays, and the next run continues. */
+export async function prove(source: ProofSource, parts: ProofParts, signal: AbortSignal): Promise<void> {
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const groups = source.groups()
+  const workers = Array.from({ length: maxHosts }, async () => {
+    try {
+      for await (const group of groups) await proveGroup(group, source, parts, either)
+    } catch (error) {
+      failed.abort(error)
     }
-    await source.save(proofs)
+  })
+  await Promise.all(workers)
+  either.throwIfAborted()
+}
+
+async function proveGroup(group: string, source: ProofSource, parts: ProofParts, signal: AbortSignal): Promise<void> {
+  let page = await source.next(group)
+  const service = page[0] && (await parts.services.find(page[0].host, parts.fingerprint, signal))
+  while (service !== undefined && page.length > 0) {
+    for (const { row_id, position, path, domain, alias } of page) {
+      const old = await service.get(pathOf(path), signal)
+      await source.save({ row_id, position, ...compareAnswers(old, await parts.ownAnswers(domain, alias)) })
+    }
+    page = await source.next(group)
   }
 }
 
@@ -75,7 +85,7 @@ async function proveHost(host: string, source: ProofSource, parts: ProofParts, s
 export function compareAnswers(
   old: Answer | UnreachableReason,
   own: readonly [people: Answer, programs: Answer],
-): Omit<Proof, 'id'> {
+): Omit<Proof, keyof AddressKey> {
   if (typeof old === 'string') return { result: 'unreachable', old: null, reason: old, new: own[0] }
   const isSame = (answer: Answer) => answer.status === old.status && answer.location === old.location
   const hasLocation = (answer: Answer) => answer.location !== null && answer.location === old.location
