@@ -2,6 +2,7 @@
 
 import { isIPv6 } from 'node:net'
 import type { SinkConfig } from '../analytics/sink/open.ts'
+import type { ProofHosts } from '../imports/old-service.ts'
 import { domainMark } from '../names/short-url.ts'
 import type { OidcConfig } from '../sign-in/oidc/config.ts'
 import type { StorageLocation } from '../storage/port.ts'
@@ -71,6 +72,11 @@ export function readShortUrlTemplate(stored: string | null): string {
 /** Reads the further schemes of destinations for commands. Throws `StartupFailure`. */
 export function readUrlSchemes(): readonly string[] {
   return readVariables(process.env, (read) => read('URL_SCHEMES'))
+}
+
+/** Reads for commands where the proof of imports sends requests. Throws `StartupFailure`. */
+export function readProofHosts(): ProofHosts {
+  return readVariables(process.env, (read) => read('PROOF_HOSTS'))
 }
 
 /** Reads for commands how many days events are stored; 0 for forever. Throws `StartupFailure`. */

@@ -159,6 +159,15 @@ test('is unreachable if nothing listens, or the connection is reset', async (t) 
   assert.equal(await ask(await portOf(t, resetting)), 'invalid_response')
 })
 
+test('is unreachable if no connection is established in time', async () => {
+  // An address for documentation (RFC 5737): no network has it.
+  const hosts = new Map([['old.example', { address: '192.0.2.1', port: 443 }]])
+  const services = new OldServices({ hosts, connectTimeoutMs: 200, pauseMs: 0 })
+  const { signal } = new AbortController()
+  const service = await services.find('old.example', fingerprint, signal)
+  assert.equal(await service.get('a', signal), 'no_connection')
+})
+
 test('is unreachable without a valid response', async (t) => {
   const talking = (text: string) => createTcpServer((socket) => void socket.on('error', () => undefined).end(text))
   for (const text of ['SSH-2.0-x\r\n', 'HTTP/1.1 302 Found\r\nLoc', 'HTTP/1.1 302 Found\r\nLocation: /\0\r\n\r\n']) {
