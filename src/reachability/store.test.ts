@@ -8,7 +8,7 @@ import { removals } from '../app/actions.ts'
 import { insertDomain, loggedDomains } from '../domains/store.ts'
 import { finishRemoval } from '../events/removal.ts'
 import type { Reachability } from './checks.ts'
-import { findChecks, findReachedDomain, storeCheck } from './store.ts'
+import { findChecks, findReachedDomain, findRecordsToSet, storeCheck } from './store.ts'
 
 const now = Date.parse('2026-11-23T12:00:00.000Z')
 const here = (...values: string[]): Reachability => ({
@@ -49,6 +49,16 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const reached = { name_unicode: 'a.example', addresses: ['203.0.113.7', '203.0.113.8'] }
     assert.deepEqual(await findReachedDomain(storage, own), reached)
     assert.equal(await findReachedDomain(storage, other), undefined)
+
+    const named = { id: b, name: 'go.acme.com' }
+    const toSet = async (publicHost: string | null, addresses: readonly string[] = []) => {
+      const checks = { addressesOf: async () => addresses, publicAddresses: () => ['198.51.100.9'] }
+      const records = await findRecordsToSet(storage, own, named, { publicHost, checks })
+      return records.map(({ type, value }) => `${type} ${value}`)
+    }
+    assert.deepEqual(await toSet('links.acme.com'), ['CNAME links.acme.com'])
+    assert.deepEqual(await toSet('go.acme.com', ['203.0.113.1']), ['A 203.0.113.1'])
+    assert.deepEqual(await toSet(null), ['A 203.0.113.7', 'A 203.0.113.8'])
 
     const how = { precondition: null, isPermanent: false }
     assert.ok(await loggedDomains.beginRemoval(storage, systemActor(own), a, how))

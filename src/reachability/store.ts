@@ -1,7 +1,8 @@
 /** The last check of each domain, which all processes share. */
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { addressesIn, type FileResults, type Reachability } from './checks.ts'
+import { addressesIn, type DomainChecks, type FileResults, type Reachability } from './checks.ts'
+import { type DnsRecord, recordsToSet } from './dns.ts'
 
 export interface DomainCheck {
   readonly answer: Reachability['answer']
@@ -87,4 +88,29 @@ export async function findReachedDomain(
       .limit(1),
   )
   return row && { ...row, addresses: row.addresses.split(' ') }
+}
+
+/** What commands know of the server's addresses. */
+interface OwnAddresses {
+  /** The host of the dashboard's URL. */
+  readonly publicHost: string | null
+  readonly checks: Pick<DomainChecks, 'addressesOf' | 'publicAddresses'>
+}
+
+/** Finds the DNS records to set for a domain of the account; none if no address of this server is known. */
+export async function findRecordsToSet(
+  db: Db,
+  account: number,
+  { id, name }: { readonly id: number; readonly name: string },
+  { publicHost, checks }: OwnAddresses,
+): Promise<readonly DnsRecord[]> {
+  const [last, reached, host] = await Promise.all([
+    findChecks(db, account, [id]),
+    findReachedDomain(db, account),
+    checks.addressesOf(publicHost ?? ''),
+  ])
+  const check = last.get(id)
+  const domain = check?.answer === 'here' ? check.addresses : []
+  const known = { host, domain, reached: reached?.addresses ?? [], machine: checks.publicAddresses() }
+  return recordsToSet(name, publicHost, known).records
 }
