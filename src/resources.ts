@@ -103,6 +103,13 @@ export const resources = {
     },
     archived: { column: 'archived', count: 'archived_links' },
   },
+  link_addresses: {
+    singular: 'address',
+    sorts: {},
+    searched: {},
+    filters: ['link_id'],
+    isUncounted: true,
+  },
   members: {
     singular: 'member',
     sorts: { name: 'name_folded' },
@@ -121,6 +128,6 @@ export const resources = {
 } as const satisfies Record<string, Resource>
 
 /** A resource with five operations whose records are exported: its table, its path, and the first part of its scopes. */
-export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations'>
+export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations' | 'link_addresses'>
 
 export const resourceNames: readonly ResourceName[] = ['domains', 'spaces', 'tags', 'links']

@@ -61,6 +61,7 @@ const shares: Readonly<Record<Exclude<Dimension, 'links'>, Readonly<Record<strin
   devices: { desktop: 53, mobile: 43, tablet: 4 },
   languages: { en: 41, de: 36, fr: 11, nl: 6, pl: 6 },
   rules: {},
+  addresses: {},
 }
 
 /** Stores domains, spaces, 40 links, and the clicks of two months. */

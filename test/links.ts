@@ -61,7 +61,7 @@ export async function newLink(
 const at = '2026-11-22T10:00:00.000Z'
 
 const { space_id: ___, tags: ____, ...plainFields } = plainLink
-const plainColumns = { ...plainFields, disabled: 0, forward_query: 0, archived: 0 }
+const plainColumns = { ...plainFields, disabled: 0, forward_query: 0, archived: 0, exact: 0 }
 
 /** The columns that tests set. */
 export type LinkColumns = Pick<Row<'links'>, keyof typeof plainColumns>

@@ -35,6 +35,7 @@ export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' 
 function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: number): ServedLink {
   return {
     id,
+    address: null,
     disabled: false,
     active_period_start_at: null,
     active_period_end_at: null,
@@ -69,7 +70,7 @@ function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
     databaseId: () => 'test',
     domainNamed: (name: string) => served.get(name),
     appLinksOf: ({ name }: ServedDomain) => served.get(name) ?? noAppLinks,
-    linkOf: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${alias}`) ?? null,
+    linkOf: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${foldCase(alias)}`) ?? null,
   }
 }
 

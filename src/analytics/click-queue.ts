@@ -226,7 +226,7 @@ export class ClickQueue {
   /** Merges the oldest hundredth of the visits. More would block the event loop for too long. */
   #merge(): void {
     for (const visit of this.#visits.splice(0, Math.ceil(this.#limits.maxVisits / 100))) {
-      const key = `${visit.link} ${visit.class} ${Math.floor(visit.atMs / mergedMs)}`
+      const key = `${visit.link} ${visit.addressId} ${visit.class} ${Math.floor(visit.atMs / mergedMs)}`
       const known = this.#counts.get(key)
       if (known === undefined && this.#counts.size >= this.#limits.maxCounts) this.#lost += 1
       else {

@@ -5,10 +5,10 @@ import {
   addDay,
   addPeople,
   type DayFacts,
-  dimensionsOfLinks,
   emptyDay,
+  type FactDimension,
+  factDimensions,
   hourOf,
-  type LinkDimension,
   shareOf,
 } from './day.ts'
 import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
@@ -28,13 +28,15 @@ import {
 /** Clicks of one link at one time, of the same visitor. More than one only if the visitor is unknown. */
 export interface Click {
   readonly link: number
+  /** The further address of the link that was visited; null or absent for the main one. */
+  readonly addressId?: number | null
   /** Unix milliseconds. For private visits the start of the hour, and `seenMs` is the time of the visit. */
   readonly atMs: number
   readonly seenMs?: number
   readonly count: number
   readonly class: 'person' | 'bot' | 'preview'
   /** Null for private visits and for programs. */
-  readonly facts: Readonly<Record<LinkDimension, string | null>> | null
+  readonly facts: Readonly<Record<FactDimension, string | null>> | null
   /** Returns the visitor's hash under the salt of the day. Null for private visits and for programs. */
   readonly visitorUnder: ((salt: Uint8Array) => number) | null
 }
@@ -132,6 +134,7 @@ async function count(
   await markFirstVisits(tx, counted)
   await addToDays(tx, counted)
   await addToTotals(tx, counted)
+  await addToAddresses(tx, counted)
   onCounted(counted)
   return counted
 }
@@ -277,8 +280,26 @@ function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick): void {
   counts[counters[click.class]] += click.count
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1
-  for (const dimension of dimensionsOfLinks) {
+  for (const dimension of factDimensions) {
     addPeople(facts.breakdowns[dimension], click.facts?.[dimension] ?? null, click.count)
+  }
+  addPeople(facts.breakdowns.addresses, click.addressId ?? null, click.count)
+}
+
+/** Adds human clicks to the further addresses that are still there. */
+async function addToAddresses(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
+  const people = new Map<number, number>()
+  for (const { click } of clicks) {
+    const { addressId = null, count } = click
+    if (addressId !== null && click.class === 'person') people.set(addressId, (people.get(addressId) ?? 0) + count)
+  }
+  for (const [id, more] of [...people].sort(([a], [b]) => a - b)) {
+    const build = () =>
+      query
+        .updateTable('link_addresses')
+        .set(({ eb }) => ({ clicks: eb('clicks', '+', more) }))
+        .where('id', '=', id)
+    await tx.execute(new CachedQuery('click of address', [more, id], build))
   }
 }
 

@@ -3,10 +3,10 @@ import type { Violation } from '../violations.ts'
 import { isHost } from './capture/facts.ts'
 import {
   type DayFacts,
-  dimensionsOfLinks,
   emptyDay,
   exportedDimensions,
-  type LinkDimension,
+  type FactDimension,
+  factDimensions,
   maxValues,
   other,
   peopleOf,
@@ -36,7 +36,7 @@ export function dayMembers(facts: DayFacts): Readonly<Record<string, unknown>> {
   }
 }
 
-const isValue: Readonly<Record<LinkDimension, (value: string) => boolean>> = {
+const isValue: Readonly<Record<FactDimension, (value: string) => boolean>> = {
   countries: (value) => /^[A-Z]{2}$/.test(value),
   referrers: (value) => value.length <= 253 && isHost(value),
   browsers: (value) => /^[\x20-\x7e]{1,64}$/.test(value),
@@ -58,10 +58,10 @@ export function readDay(members: Readonly<Record<string, unknown>>): { values: D
   const values = emptyDay()
   const { hours, other: others = {}, ...named } = members
   const violations = [...readHours(hours, values), ...unknownMembers(named), ...readOthers(others, values)]
-  for (const dimension of dimensionsOfLinks) violations.push(...readValues(dimension, named[dimension] ?? [], values))
+  for (const dimension of factDimensions) violations.push(...readValues(dimension, named[dimension] ?? [], values))
   if (violations.length > 0) return { values, violations }
   const people = peopleOf(values)
-  for (const dimension of dimensionsOfLinks) {
+  for (const dimension of factDimensions) {
     const breakdown = values.breakdowns[dimension]
     if (breakdown.size === 0 && people > 0) breakdown.set(null, people)
     const sum = sumOf(breakdown)
@@ -117,7 +117,7 @@ function isWithin(value: unknown, min: number, max: number): boolean {
 }
 
 function unknownMembers(named: Readonly<Record<string, unknown>>): LineError[] {
-  const unknown = Object.keys(named).filter((name) => !(dimensionsOfLinks as readonly string[]).includes(name))
+  const unknown = Object.keys(named).filter((name) => !(factDimensions as readonly string[]).includes(name))
   return unknown.map((name) => {
     const field = name.slice(0, 64).toWellFormed()
     return violation(field, `The ${field} field is unknown.`)
@@ -127,12 +127,12 @@ function unknownMembers(named: Readonly<Record<string, unknown>>): LineError[] {
 function readOthers(others: unknown, { breakdowns }: DayFacts): LineError[] {
   const entries = typeof others === 'object' && others !== null ? Object.entries(others) : [['', others]]
   for (const [name, clicks] of entries) {
-    const dimension = dimensionsOfLinks.find((each) => each === name)
+    const dimension = factDimensions.find((each) => each === name)
     if (dimension === undefined || !isCount(clicks, 1)) {
       return [
         violation(
           'other',
-          `The value is an object of numbers from 1 to ${maxClicks}, by ${dimensionsOfLinks.join(', ')}.`,
+          `The value is an object of numbers from 1 to ${maxClicks}, by ${factDimensions.join(', ')}.`,
         ),
       ]
     }
@@ -141,7 +141,7 @@ function readOthers(others: unknown, { breakdowns }: DayFacts): LineError[] {
   return []
 }
 
-function readValues(dimension: LinkDimension, pairs: unknown, { breakdowns }: DayFacts): LineError[] {
+function readValues(dimension: FactDimension, pairs: unknown, { breakdowns }: DayFacts): LineError[] {
   const to = breakdowns[dimension]
   if (!Array.isArray(pairs))
     return [violation(dimension, 'The value is a list of pairs: a value, or null, and its clicks.')]

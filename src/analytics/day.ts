@@ -2,7 +2,7 @@
 
 /**
  * Dimensions of human clicks, in the order of the stored JSON. Add new ones at the end. Link days have no `links`. Only link
- * days have values of `rules`; null stands for the link's URL there, and is not stored.
+ * days have values of `rules` and `addresses`; null stands for the link's URL and its main address, and is not stored.
  */
 export const dimensions = [
   'countries',
@@ -13,11 +13,19 @@ export const dimensions = [
   'languages',
   'links',
   'rules',
+  'addresses',
 ] as const
 export type Dimension = (typeof dimensions)[number]
 
 export const dimensionsOfLinks = dimensions.filter((each) => each !== 'links')
 export type LinkDimension = (typeof dimensionsOfLinks)[number]
+
+/** The dimensions of link days that leave out null. */
+export const sparseDimensions: readonly Dimension[] = ['rules', 'addresses']
+
+/** The dimensions that depend on the visitor or on the link's rules. */
+export const factDimensions = dimensionsOfLinks.filter((each) => each !== 'addresses')
+export type FactDimension = (typeof factDimensions)[number]
 
 /** Stands for the values beyond `maxValues`. */
 export const other = Symbol('other')
@@ -67,6 +75,7 @@ export function emptyDay(): DayFacts {
     languages: new Map(),
     links: new Map(),
     rules: new Map(),
+    addresses: new Map(),
   }
   return { hours: new Map(), breakdowns }
 }
@@ -102,17 +111,17 @@ export function sumOf(breakdown: Breakdown): number {
   return breakdown.values().reduce((sum, people) => sum + people, 0)
 }
 
-/** Returns the dimensions of a link's day that exports have: `rules` only if a rule decided a click. */
-export function exportedDimensions({ breakdowns: { rules } }: DayFacts): readonly LinkDimension[] {
+/** Returns the dimensions of a link's day that exports have: `rules` only if a rule decided a click. Ids mean nothing elsewhere. */
+export function exportedDimensions({ breakdowns: { rules } }: DayFacts): readonly FactDimension[] {
   const isRuled = rules.size > (rules.has(null) ? 1 : 0)
-  return isRuled ? dimensionsOfLinks : dimensionsOfLinks.filter((each) => each !== 'rules')
+  return isRuled ? factDimensions : factDimensions.filter((each) => each !== 'rules')
 }
 
 /** Returns a link's day as its groups count it. */
 export function shareOf({ hours, breakdowns }: DayFacts, link: number): DayFacts {
   const people = peopleOf({ hours })
   const all = (value: Value): Breakdown => new Map(people > 0 ? [[value, people]] : [])
-  return { hours, breakdowns: { ...breakdowns, links: all(link), rules: all(null) } }
+  return { hours, breakdowns: { ...breakdowns, links: all(link), rules: all(null), addresses: all(null) } }
 }
 
 /** Turns the rarest values of dimensions with too many into `other`. */
@@ -215,14 +224,18 @@ const [unknownKey, otherKey] = ['', '…']
 /** Returns the day as columns of its row. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
-  const rules = new Map([...breakdowns.rules].filter(([value]) => value !== null))
-  const lists = dimensions.map((each) => encodeBreakdown(each === 'rules' ? rules : breakdowns[each]))
+  const lists = dimensions.map((each) => encodeBreakdown(stored(each, breakdowns[each])))
   while (lists.at(-1) === '{}') lists.pop()
   return {
     ...shownCounts(totalsOf({ hours })),
     hours: `{${counts.join()}}`,
     breakdowns: `[${lists.join()}]`,
   }
+}
+
+function stored(dimension: Dimension, breakdown: Breakdown): Breakdown {
+  if (!sparseDimensions.includes(dimension)) return breakdown
+  return new Map([...breakdown].filter(([value]) => value !== null))
 }
 
 function encodeCounts({ people, unique, bots, previews }: HourCounts): string {
@@ -256,9 +269,11 @@ export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): D
   for (const [at, dimension] of dimensions.entries()) {
     decodeBreakdown(dimension, parsed[at] ?? {}, (value, people) => facts.breakdowns[dimension].set(value, people))
   }
-  const { rules } = facts.breakdowns
-  const unruled = peopleOf(facts) - sumOf(rules)
-  if (unruled > 0) rules.set(null, unruled)
+  const people = peopleOf(facts)
+  for (const dimension of sparseDimensions) {
+    const rest = people - sumOf(facts.breakdowns[dimension])
+    if (rest > 0) facts.breakdowns[dimension].set(null, rest)
+  }
   return facts
 }
 
@@ -285,6 +300,6 @@ export function decodeBreakdown(
 export function decodeValue(dimension: Dimension, key: string): Value {
   if (key === unknownKey) return null
   if (key === otherKey) return other
-  if (dimension === 'links') return Number(key)
+  if (dimension === 'links' || dimension === 'addresses') return Number(key)
   return key.startsWith(otherKey) ? key.slice(otherKey.length) : key
 }

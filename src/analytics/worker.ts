@@ -65,10 +65,11 @@ function sendToSink(clicks: readonly CountedClick[]): void {
 
 function clicksOf(visits: readonly Visit[]): Click[] {
   return visits.map((visit) => {
-    const { link, atMs, count, isPrivate, class: of } = visit
+    const { link, addressId = null, atMs, count, isPrivate, class: of } = visit
     const isKnown = of === 'person' && !isPrivate
     return {
       link,
+      addressId,
       // Only the hour of private visits is stored.
       atMs: isPrivate ? startOfHour(atMs) : atMs,
       seenMs: atMs,

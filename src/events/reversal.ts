@@ -355,7 +355,8 @@ function requireUnchanged(
   for (const [field, change] of Object.entries(changes)) {
     const after = change === null ? null : change[1]
     const value = current[field] ?? null
-    if (isSame(value, after) || isSame(value ?? [], after)) continue
+    // Earlier versions had fewer flags.
+    if (isSame(value, after) || isSame(value ?? [], after) || (change === null && value === false)) continue
     throw changedSince(record, field)
   }
 }

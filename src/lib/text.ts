@@ -15,6 +15,11 @@ export function foldCase(sent: string): string {
   return folded.normalize('NFC')
 }
 
+/** Returns the text in NFC (UAX #15), as `foldCase` does. */
+export function composeText(text: string): string {
+  return isAscii.test(text) || longMarks.test(text) ? text : text.normalize('NFC')
+}
+
 const longMarks = /\p{M}{64}/u
 const isAscii = /^\p{ASCII}*$/u
 

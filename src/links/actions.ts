@@ -10,6 +10,7 @@ import { schemeRefusal } from '../names/web-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import { furtherShortUrls } from './addresses.ts'
 import { deleteLinks } from './deletion.ts'
 import { tagViolations } from './link-tags.ts'
 import {
@@ -109,7 +110,10 @@ export class LinkActions {
     const link = await this.#storage.write(async (tx) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
-      const all = { values, violations: [...violations, ...(await tagViolations(tx, actor, values.tags ?? []))] }
+      // An imported alias may break the rule of aliases.
+      const isKept = String(fields.alias ?? '').trim() === before.record.alias
+      const own = isKept ? violations.filter(({ field }) => field !== 'alias') : violations
+      const all = { values, violations: [...own, ...(await tagViolations(tx, actor, values.tags ?? []))] }
       const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)
       return found(await changeLink(tx, actor, before.record, { ...change, redirect_password }), 'link')
     })
@@ -222,7 +226,7 @@ export function newLinkViolations(
   if (domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : missingDomain)
   if (!hasSpace) all.push(unknownSpace(values.space_id ?? 0))
   all.push(...conflictsIn(values))
-  if (domain && values.alias) all.push(...loopViolations(values, shortUrl(domain.name, values.alias)))
+  if (domain && values.alias) all.push(...loopViolations(values, [shortUrl(domain.name, values.alias)]))
   return all
 }
 
@@ -241,13 +245,23 @@ async function validChange(
 ): Promise<LinkChange> {
   const { domain_id, redirect_password: _, ...change } = values
   const all = [...violations, ...domainViolations(old, domain_id)]
-  all.push(...(await spaceViolations(tx, account, change.space_id)), ...changeViolations(old, change, shortUrl))
+  const further = await furtherShortUrls(tx, account, [old.id], shortUrl)
+  all.push(...(await spaceViolations(tx, account, change.space_id)))
+  all.push(...changeViolations(old, change, further.get(old.id) ?? [], shortUrl))
   if (all.length > 0) throw validationFailed(all)
   return change
 }
 
-/** Returns the violations of a change that depend on the link's other values. */
-export function changeViolations(old: LinkRow, change: LinkChange, shortUrl: ShortUrl): Violation[] {
+/**
+ * Returns the violations of a change that depend on the link's other values. `domain_name` is that of a link that moves, and
+ * `further` are the short URLs of its other addresses.
+ */
+export function changeViolations(
+  old: LinkRow,
+  change: LinkChange & { readonly domain_name?: string },
+  further: readonly string[],
+  shortUrl: ShortUrl,
+): Violation[] {
   const all: Violation[] = []
   const { active_period_start_at = old.active_period_start_at, active_period_end_at = old.active_period_end_at } =
     change
@@ -258,8 +272,14 @@ export function changeViolations(old: LinkRow, change: LinkChange, shortUrl: Sho
   if (change.rules !== undefined || change.redirect_status !== undefined) {
     all.push(...conflictsIn({ redirect_status, rules }))
   }
-  if (change.url !== undefined || change.rules !== undefined || change.alias !== undefined) {
-    all.push(...loopViolations({ url, rules }, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
+  const { alias = old.alias, domain_name = old.domain_name ?? '' } = change
+  if (
+    change.url !== undefined ||
+    change.rules !== undefined ||
+    alias !== old.alias ||
+    domain_name !== old.domain_name
+  ) {
+    all.push(...loopViolations({ url, rules }, [shortUrl(domain_name, alias), ...further]))
   }
   return all
 }
@@ -275,9 +295,10 @@ function domainViolations({ domain_id, domain_name }: LinkRow, sent: string | un
   return [new Refusal('prohibited', { current: `${domain_id}, ${domain_name}`, record: 'link' }).at('domain_id')]
 }
 
-/** Returns a violation for each destination that is the link's own short URL. */
-export function loopViolations(values: WithDestinations, shortUrl: string): Violation[] {
-  return destinationsIn(values).flatMap(({ field, url }) =>
-    matchesShortUrl(url, shortUrl) ? new Refusal('loops', { shortUrl }).at(field) : [],
-  )
+/** Returns a violation for each destination that is one of the link's own short URLs. */
+export function loopViolations(values: WithDestinations, shortUrls: readonly string[]): Violation[] {
+  return destinationsIn(values).flatMap(({ field, url }) => {
+    const shortUrl = shortUrls.find((each) => matchesShortUrl(url, each))
+    return shortUrl === undefined ? [] : new Refusal('loops', { shortUrl }).at(field)
+  })
 }

@@ -8,12 +8,14 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { newLinkViolations } from './actions.ts'
+import { type Address, findRivals } from './addresses.ts'
 import type { Outcome } from './batch-results.ts'
-import { insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain, takenAliases } from './batch-store.ts'
+import { insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain } from './batch-store.ts'
 import { generateAlias, generatedLength } from './link.ts'
+import { type FoldedTexts, foldedOf } from './link-rows.ts'
 import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
 import { type LinkRow, linkEvents, type NewLink } from './schema.ts'
-import { clashesPerLength, type FoldedTexts, foldedOf, type LinkDomain } from './store.ts'
+import { clashesPerLength, type LinkDomain } from './store.ts'
 
 /** New links of an account. */
 export interface Insertion {
@@ -57,7 +59,8 @@ async function storeRows(
   const { account } = actor
   const outcomes: (Outcome | undefined)[] = rows.map((row) => (row instanceof Failure ? row : undefined))
   const links = rows.flatMap((row) => (row instanceof Failure ? [] : row))
-  const domains = await lockDomains(tx, account, new Set(links.map(({ domain_id }) => domain_id)))
+  const domainIds = new Set(links.map(({ domain_id }) => domain_id))
+  const domains = await lockDomains(tx, account, domainIds, { isAlone: links.some(({ exact }) => exact) })
   const spaceIds = links.flatMap(({ space_id }) => space_id ?? [])
   const spaces = await lockSpaces(tx, account, spaceIds)
   const names = links.flatMap(({ tags }) => tags)
@@ -92,10 +95,12 @@ async function insertCandidates(tx: Db, account: number, candidates: readonly Ca
   for (let clashes = 0; pending.length > 0; clashes++) {
     const length = generatedLength + Math.floor(clashes / clashesPerLength)
     const named = pending.map((candidate) => linkOnDomain(candidate, candidate.link.alias ?? generateAlias(length)))
-    const taken = await takenKeys(tx, account, named)
+    const taken = await findRivals(tx, account, named.map(addressOf))
     const free = named.filter((link) => {
-      const key = keyOf(link)
-      return !taken.has(key) && taken.add(key)
+      const address = addressOf(link)
+      if (taken.hasClash(address)) return false
+      taken.add(address)
+      return true
     })
     const inserted = await insertLinks(tx, account, free)
     const missing: Candidate[] = []
@@ -115,18 +120,8 @@ function linkOnDomain({ domain, link, folded }: Candidate, alias: string): NewLi
   return { domain, values: { ...values, alias }, folded }
 }
 
-function keyOf({ domain, values }: NewLinkOnDomain): string {
-  return `${domain.id} ${foldCase(values.alias)}`
-}
-
-/** Returns the keys of these links that stored links have. */
-async function takenKeys(tx: Db, account: number, links: readonly NewLinkOnDomain[]): Promise<Set<string>> {
-  const keys = new Set<string>()
-  for (const [id, onDomain] of Map.groupBy(links, ({ domain }) => domain.id)) {
-    const aliases = onDomain.map(({ values }) => foldCase(values.alias))
-    for (const alias of await takenAliases(tx, account, aliases, id)) keys.add(`${id} ${alias}`)
-  }
-  return keys
+function addressOf({ domain, values }: NewLinkOnDomain): Address {
+  return { domain_id: domain.id, alias: values.alias, exact: values.exact }
 }
 
 /** Gives the stored links their tags, which are created if they are unknown. Returns the records of the links. */

@@ -3,31 +3,33 @@ import type { Actor } from '../access/actor.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { newTimes, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
-import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
+import type { MovedLink } from './addresses.ts'
 import {
   changedColumns,
   changesDestinations,
   type FoldedTexts,
   foldedDestinations,
-  type LinkDomain,
-  linkRecords,
-  newLinkRecord,
+  type NamedAlias,
   newRow,
-} from './store.ts'
+} from './link-rows.ts'
+import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
+import { type LinkDomain, linkRecords, newLinkRecord } from './store.ts'
 
 /** Rows that one statement stores. More take longer for each row. */
 const insertedRows = 64
 
 /**
  * Finds the account's domains with these ids, and its oldest domain if one of them is null. They can't be removed until the
- * end of the transaction. Returns them by the given id.
+ * end of the transaction, and if it is alone, no other transaction stores addresses on them. Returns them by the given id.
  */
 export async function lockDomains(
   tx: Db,
   account: number,
   ids: ReadonlySet<number | null>,
+  { isAlone = false }: { readonly isAlone?: boolean } = {},
 ): Promise<ReadonlyMap<number | null, LinkDomain>> {
-  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account).forKeyShare()
+  const own = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
+  const domains = isAlone ? own.forUpdate() : own.forKeyShare()
   const found = new Map<number | null, LinkDomain>()
   const numbers = [...ids].filter((id) => id !== null).sort((a, b) => a - b)
   for (const some of parts(numbers)) {
@@ -48,26 +50,10 @@ export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>)
   return found
 }
 
-/** Returns which of these folded aliases the account's links on a domain have. */
-export async function takenAliases(
-  db: Db,
-  account: number,
-  aliases: readonly string[],
-  domain: number,
-): Promise<ReadonlySet<string>> {
-  const links = query.selectFrom('links').select('alias_folded').where('account_id', '=', account)
-  const onDomain = links.where('domain_id', '=', domain)
-  const taken = new Set<string>()
-  for (const some of parts(aliases)) {
-    for (const { alias_folded } of await db.execute(onDomain.where('alias_folded', 'in', some))) taken.add(alias_folded)
-  }
-  return taken
-}
-
 /** A new link with its alias. */
 export interface NewLinkOnDomain {
   readonly domain: LinkDomain
-  readonly values: Omit<LinkValues, 'tags'> & { readonly alias: string }
+  readonly values: Omit<LinkValues, 'tags'> & NamedAlias
   readonly folded: FoldedTexts | undefined
 }
 
@@ -118,6 +104,8 @@ interface Known {
   readonly links: ReadonlyMap<number, Versioned<LinkRow>>
   /** The destinations of each link in which text was replaced. */
   readonly destinations: ReadonlyMap<number, Destinations>
+  /** The main addresses of links that get others. */
+  readonly moved: ReadonlyMap<number, MovedLink>
   /** The links whose tags have changed. */
   readonly tagged: ReadonlySet<number>
 }
@@ -128,7 +116,7 @@ export async function changeLinks(
   { account }: Actor,
   ids: readonly number[],
   change: Omit<LinkChange, 'tags'> & { readonly domain_id?: number },
-  { links, destinations, tagged }: Known,
+  { links, destinations, moved, tagged }: Known,
 ): Promise<ReadonlyMap<number, Versioned<LinkRow>>> {
   const { columns, unversioned } = changedColumns(change)
   const after = (id: number): Destinations => {
@@ -143,6 +131,7 @@ export async function changeLinks(
     const isReplaced = group === 'replaced'
     const values = {
       ...columns,
+      ...(moved.size > 0 && addressColumns(some, moved)),
       ...(isReplaced && { url: valuesOf(some, ({ url }) => url), rules: valuesOf(some, ({ rules }) => rules) }),
       ...((isReplaced || changesDestinations(change)) && { url_folded: valuesOf(some, foldedDestinations) }),
     }
@@ -153,4 +142,11 @@ export async function changeLinks(
     ...(await changeGroup('tagged', true)),
     ...(await changeGroup('others', false)),
   ])
+}
+
+/** Returns the columns of main addresses, with a value for each of these links. */
+function addressColumns(ids: readonly number[], moved: ReadonlyMap<number, MovedLink>) {
+  const valuesOf = (column: keyof MovedLink['columns']) =>
+    new Map(ids.map((id) => [id, moved.get(id)?.columns[column]]))
+  return { alias_folded: valuesOf('alias_folded'), exact: valuesOf('exact'), legacy: valuesOf('legacy') }
 }

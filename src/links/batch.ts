@@ -3,23 +3,22 @@
  * many rows, and never waits for the event loop in between, so that it holds the write lock for a short time.
  */
 import type { Actor } from '../access/actor.ts'
-import { aliasTaken, Failure, notFound, UniqueViolation, validationFailed } from '../errors.ts'
+import { Failure, notFound, UniqueViolation, validationFailed } from '../errors.ts'
 import { updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { type Claim, runOnce } from '../idempotency/store.ts'
-import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import { type AppliedRow, changeViolations, type LinkRules, loopViolations } from './actions.ts'
+import { type AppliedRow, changeViolations, type LinkRules } from './actions.ts'
+import { changeAddresses, furtherShortUrls } from './addresses.ts'
 import { type Insertion, insertion } from './batch-insertion.ts'
 import { type Outcome, rejected, resultsText } from './batch-results.ts'
 import { changeLinks, lockDomains, lockSpaces } from './batch-store.ts'
-import { moveObstacles } from './bulk.ts'
 import { deleteLinks } from './deletion.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
 import { type ReplacedDestinations, type Replacement, replacedDestinations } from './replacement.ts'
 import { type LinkChange, type LinkRow, linkEvents } from './schema.ts'
-import { linkRecords, lockLinks, unknownDomain, unknownSpace } from './store.ts'
+import { type LinkDomain, linkRecords, lockLinks, unknownDomain, unknownSpace } from './store.ts'
 
 /** A change of many links. */
 interface Update {
@@ -29,6 +28,8 @@ interface Update {
   readonly values: LinkChange & { readonly domain_id?: number }
   /** What is replaced in the destination of every link, instead of a new one in `values`. */
   readonly replacement?: Replacement | undefined
+  /** Whether links that move keep their previous addresses as further ones. */
+  readonly keepsAddresses?: boolean | undefined
   /** Names of tags that every link gets and loses. */
   readonly tags?: TagChange | undefined
 }
@@ -155,21 +156,51 @@ async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules
   await lockLinks(tx, account, ids)
   const links = await linkRecords.findAll(tx, account, ids)
   const { possible, failures, replaced: destinations } = await planUpdate(tx, account, change, links, rules)
+  const { moved, clashing } = await moveLinks(tx, account, change, possible, links)
+  for (const [id, failure] of clashing) failures.set(id, failure)
   const names = change.tags ?? replaced
-  const tagged = names && (await setTagsOfLinks(tx, actor, possible, names))
-  for (const id of tagged?.failed ?? []) failures.set(id, tooManyTags())
   const rest = possible.filter((id) => !failures.has(id))
-  const changed = await changeLinks(tx, actor, rest, values, {
-    links,
-    destinations,
-    tagged: tagged?.changed ?? new Set(),
+  const tagged = names && (await setTagsOfLinks(tx, actor, rest, names))
+  if (tagged !== undefined && tagged.failed.size > 0 && moved.size > 0) throw tooManyTags()
+  for (const id of tagged?.failed ?? []) failures.set(id, tooManyTags())
+  const changed = await changeLinks(
+    tx,
+    actor,
+    rest.filter((id) => !failures.has(id)),
+    values,
+    {
+      links,
+      destinations,
+      moved,
+      tagged: tagged?.changed ?? new Set(),
+    },
+  )
+  const events = changed.entries().map(([id, { record }]) => {
+    const before = links.get(id)?.record ?? record
+    const addresses = moved.get(id)?.addresses
+    if (addresses === undefined) return updatedEvent(linkEvents, before, record)
+    return updatedEvent(
+      linkEvents,
+      { ...before, addresses: addresses.before },
+      { ...record, addresses: addresses.after },
+    )
   })
-  const events = changed
-    .entries()
-    .map(([id, { record }]) => updatedEvent(linkEvents, links.get(id)?.record ?? record, record))
   const recorded = await recordEvents(tx, actor, events)
   const outcomes = ids.map((id) => failures.get(id) ?? changed.get(id) ?? notFound('link'))
   return { outcomes, changed: recorded }
+}
+
+/** Changes the main addresses of links if the change requires it: see `changeAddresses`. */
+async function moveLinks(
+  tx: Db,
+  account: number,
+  { values: { domain_id, exact }, keepsAddresses = false }: Update,
+  ids: readonly number[],
+  links: ReadonlyMap<number, Versioned<LinkRow>>,
+): ReturnType<typeof changeAddresses> {
+  if (domain_id === undefined && exact === undefined) return { moved: new Map(), clashing: new Map() }
+  const moving = ids.flatMap((id) => links.get(id)?.record ?? [])
+  return changeAddresses(tx, account, moving, { domain_id, exact, keepsAddress: keepsAddresses })
 }
 
 /** Returns the links that can be changed, why the others can't, and the destinations after replacements. */
@@ -182,17 +213,20 @@ async function planUpdate(
 ) {
   const space = values.space_id ?? null
   const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
-  const moveFailure = await moveFailures(tx, account, values.domain_id, [...links.values()], rules.shortUrl)
+  const domain = await targetDomain(tx, account, values.domain_id)
+  const further = await furtherShortUrls(tx, account, ids, rules.shortUrl)
   const replaced = new Map<number, ReplacedDestinations>()
   const failureOf = (link: LinkRow | undefined) => {
     // The domain of a link without its name is being removed.
     if (link?.domain_name == null) return notFound('link')
     const violations = hasSpace ? [] : [unknownSpace(space)]
-    violations.push(...changeViolations(link, values, rules.shortUrl))
-    const after = replacement && replacedDestinations(link, replacement, rules)
+    const change = domain === undefined ? values : { ...values, domain_name: domain.name }
+    const others = further.get(link.id)
+    violations.push(...changeViolations(link, change, others ?? [], rules.shortUrl))
+    const after = replacement && replacedDestinations(link, replacement, rules, others)
     if (after !== undefined && 'code' in after) violations.push(after)
     else if (after !== undefined) replaced.set(link.id, after)
-    return violations.length > 0 ? validationFailed(violations) : moveFailure(link)
+    return violations.length > 0 ? validationFailed(violations) : null
   }
   const failures = new Map<number, Failure>()
   const possible = ids.filter((id) => {
@@ -202,22 +236,10 @@ async function planUpdate(
   return { possible, failures, replaced }
 }
 
-/** Returns a function that returns why a link can't move to the domain. Throws `validation_failed` if the domain is gone. */
-async function moveFailures(
-  tx: Db,
-  account: number,
-  id: number | undefined,
-  links: readonly Versioned<LinkRow>[],
-  shortUrl: ShortUrl,
-): Promise<(link: LinkRow) => Failure | null> {
-  if (id === undefined) return () => null
+/** Returns the domain that links move to. Throws `validation_failed` if it is gone. */
+async function targetDomain(tx: Db, account: number, id: number | undefined): Promise<LinkDomain | undefined> {
+  if (id === undefined) return undefined
   const domain = (await lockDomains(tx, account, new Set([id]))).get(id)
   if (domain === undefined) throw validationFailed([unknownDomain(id)])
-  const records = links.map(({ record }) => record)
-  const obstacleOf = await moveObstacles(tx, account, records, domain, shortUrl)
-  return (link) => {
-    const obstacle = obstacleOf(link)
-    if (obstacle === 'loops') return validationFailed(loopViolations(link, shortUrl(domain.name, link.alias)))
-    return obstacle === null ? null : aliasTaken(link.alias)
-  }
+  return domain
 }

@@ -105,7 +105,7 @@ function isScalar(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-const { alias: _, domain_id: __, ...settable } = updateLink.fields
+const { alias: _, domain_id: __, keep_address: ___, ...settable } = updateLink.fields
 export const setForm = form(settable, updateLink.ignored)
 const none: readonly string[] = []
 const tagsOptions = (description: string) => ({ most: maxTags, description })

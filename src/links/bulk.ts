@@ -1,14 +1,13 @@
 /** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
 
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { foldCase } from '../lib/text.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations } from './actions.ts'
-import { takenAliases } from './batch-store.ts'
+import { AddressSet, findAddresses, findRivals } from './addresses.ts'
 import { linkBatches } from './export.ts'
 import { maxBulkLinks } from './link.ts'
 import { type Replacement, replacedDestinations } from './replacement.ts'
@@ -53,7 +52,7 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
         .selectFrom('links')
         .innerJoin('domains', 'domains.id', 'links.domain_id')
         .innerJoin('link_clicks', 'link_clicks.link_id', 'links.id')
-        .select(['links.id', 'alias', 'url', 'rules', 'clicks', 'clicks_30d as recentClicks'])
+        .select(['links.id', 'alias', 'exact', 'url', 'rules', 'clicks', 'clicks_30d as recentClicks'])
         .select(['links.domain_id', 'domains.name as domain_name'])
         .where('links.id', 'in', some)
         .where('links.account_id', '=', account)
@@ -66,7 +65,7 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
 }
 
 /** What decides whether a link can move. */
-type Movable = Pick<LinkRow, 'id' | 'alias' | 'url' | 'rules' | 'domain_id'>
+type Movable = Pick<LinkRow, 'id' | 'alias' | 'exact' | 'url' | 'rules' | 'domain_id'>
 
 /** Why a link can't move. `repeated`: another of the links has the same alias. */
 type Obstacle = 'taken' | 'repeated' | 'loops'
@@ -75,24 +74,31 @@ type Obstacle = 'taken' | 'repeated' | 'loops'
  * Returns a function that gets one of the account's links after the other, and returns what prevents it from moving to the
  * domain; null if nothing does, or if it is there already.
  */
-export async function moveObstacles(
+async function moveObstacles(
   db: Db,
   account: number,
   links: readonly Movable[],
   { id, name }: LinkDomain,
   shortUrl: ShortUrl,
 ): Promise<(link: Movable) => Obstacle | null> {
-  const aliases = links.flatMap(({ domain_id, alias }) => (domain_id === id ? [] : [foldCase(alias)]))
-  const taken = await takenAliases(db, account, aliases, id)
-  const moving = new Set<string>()
+  const leaving = links.filter(({ domain_id }) => domain_id !== id)
+  const movedOf = ({ alias, exact }: Movable) => ({ domain_id: id, alias, exact: exact === 1 })
+  const taken = await findRivals(db, account, leaving.map(movedOf))
+  const own = await findAddresses(
+    db,
+    account,
+    leaving.map((link) => link.id),
+  )
+  // An own address there becomes the main one.
+  for (const address of [...own.values()].flat()) taken.delete(address)
+  const moving = new AddressSet()
   return (link) => {
-    const { domain_id, alias } = link
-    const folded = foldCase(alias)
-    if (domain_id === id) return null
-    if (taken.has(folded)) return 'taken'
-    if (moving.has(folded)) return 'repeated'
-    if (loopViolations(link, shortUrl(name, alias)).length > 0) return 'loops'
-    moving.add(folded)
+    const moved = movedOf(link)
+    if (link.domain_id === id) return null
+    if (taken.hasClash(moved)) return 'taken'
+    if (moving.hasClash(moved)) return 'repeated'
+    if (loopViolations(link, [shortUrl(name, link.alias)]).length > 0) return 'loops'
+    moving.add(moved)
     return null
   }
 }

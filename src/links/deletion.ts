@@ -6,6 +6,7 @@ import { recordEvents } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
+import { describeAddresses, findAddresses } from './addresses.ts'
 import { type LinkRow, linkColumns, linkEvents } from './schema.ts'
 import { computed, lockLinks } from './store.ts'
 
@@ -15,13 +16,15 @@ export type WholeLink = LinkRow &
     readonly revision: number
     /** Its tags, as JSON. */
     readonly tag_ids: string
+    /** Its further addresses, as JSON. */
+    readonly addresses: string | null
     /** Whether its clicks have not yet followed it to its domain and space. */
     readonly is_moving: number
   }
 
-const wholeLinks = new Records<Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms'>>(
+const wholeLinks = new Records<Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms' | 'addresses'>>(
   'links',
-  [...linkColumns, 'tag_ids', 'is_moving'],
+  [...(linkColumns as readonly Exclude<keyof LinkRow, 'addresses'>[]), 'tag_ids', 'is_moving'],
   {
     ...computed,
     tag_ids: `(select '[' || coalesce(string_agg(cast(tag_id as text), ','), '') || ']' from link_tags where link_id = links.id)`,
@@ -55,11 +58,14 @@ export async function deleteLinks(
     const found = await wholeLinks.findAll(tx, account, some)
     // Locked after the links, so that no click is counted before they are gone.
     const totals = await lockTotals(tx, account, some)
+    const further = await findAddresses(tx, account, some)
     const links = [...found.values()].flatMap(({ record, version }) => {
       const domain_name = removedDomain ?? record.domain_name
       // The domain of a link without its name is being removed, and takes the link along.
       if (domain_name === null) return []
-      return [{ ...record, ...totals.get(record.id), domain_name, revision: Number.parseInt(version, 10) } as WholeLink]
+      const addresses = describeAddresses(further.get(record.id) ?? [], []).before
+      const revision = Number.parseInt(version, 10)
+      return [{ ...record, ...totals.get(record.id), domain_name, revision, addresses } as WholeLink]
     })
     if (links.length === 0) continue
     const gone = links.map(({ id }) => id)

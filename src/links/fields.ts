@@ -131,6 +131,10 @@ export const linkFields = {
     multiline: true,
   }),
   archived: flag('Archived', 'If true, lists omit the link by default. It keeps redirecting and counting.'),
+  exact: flag(
+    'Exact spelling',
+    'If true, the short URL matches only this spelling of the alias, by code point in NFC. It takes precedence over an address that ignores case.',
+  ),
 } as const
 
 type Fields = typeof linkFields

@@ -19,6 +19,8 @@ const fields = [
     'tags',
     'notes',
     'archived',
+    'exact',
+    'legacy',
     'clicks',
     'last_clicked_at',
     'created_at',
@@ -43,7 +45,17 @@ describe('POST /links', () => {
       ...{ short_url: `http://${place.domain.name}:3080/Summer`, url: 'https://acme.com', title: null },
       ...{ status: 'active', disabled: false, active_period_start_at: null, active_period_end_at: null },
       ...{ clicks_limit: null, expiration_url: null, has_redirect_password: false, forward_query: false },
-      ...{ redirect_status: 302, rules: [], tags: [], notes: null, archived: false, clicks: 0, last_clicked_at: null },
+      ...{
+        redirect_status: 302,
+        rules: [],
+        tags: [],
+        notes: null,
+        archived: false,
+        exact: false,
+        legacy: false,
+        clicks: 0,
+        last_clicked_at: null,
+      },
     })
     assert.match(created_at, isTime)
     assert.equal(updated_at, created_at)

@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 import { foldCase } from '../lib/text.ts'
-import { maxAliasLength } from '../names/alias.ts'
+import { keySeparator, maxAliasLength } from '../names/alias.ts'
 import { parseShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Listable, PageRequest, Storage } from '../storage/port.ts'
@@ -73,7 +73,7 @@ function nearest(text: string, most: number, candidates: readonly Candidate[]): 
   let least = Math.max(1, most)
   let compared = 0
   for (const candidate of candidates) {
-    const { alias_folded: alias } = candidate
+    const [alias = ''] = candidate.alias_folded.split(keySeparator)
     if (Math.abs(alias.length - text.length) > least) continue
     compared += alias.length
     if (compared > maxCompared) break

@@ -2,14 +2,13 @@
 import type { Actor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { foldCase } from '../lib/text.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { Db } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions, type LinkRules, withScheme } from './actions.ts'
+import { AddressSet, findRivals } from './addresses.ts'
 import type { RunBatch } from './batch.ts'
 import { notApplied, type RowResult } from './batch-results.ts'
-import { takenAliases } from './batch-store.ts'
 import { requirePassword } from './bulk-requests.ts'
 import { type Link, type NewLink, storeLink } from './schema.ts'
 
@@ -55,17 +54,15 @@ async function aliasViolations(
   const found = new Map<number, Violation>()
   const named = links.flatMap((link, at) => {
     if ('violations' in link || link.values.alias === null) return []
-    return { at, domain: link.domain.id, alias: link.values.alias, folded: foldCase(link.values.alias) }
+    return { at, domain_id: link.domain.id, alias: link.values.alias, exact: link.values.exact }
   })
-  for (const [domain, onDomain] of Map.groupBy(named, ({ domain }) => domain)) {
-    const aliases = onDomain.map(({ folded }) => folded)
-    const taken = await takenAliases(db, account, aliases, domain)
-    const earlier = new Set<string>()
-    for (const { at, alias, folded } of onDomain) {
-      if (taken.has(folded)) found.set(at, new Refusal('taken.alias', { alias }).at('alias'))
-      else if (earlier.has(folded)) found.set(at, new Refusal('taken.above', { alias }).at('alias'))
-      earlier.add(folded)
-    }
+  const taken = await findRivals(db, account, named)
+  const earlier = new AddressSet()
+  for (const { at, ...address } of named) {
+    const { alias } = address
+    if (taken.hasClash(address)) found.set(at, new Refusal('taken.alias', { alias }).at('alias'))
+    else if (earlier.hasClash(address)) found.set(at, new Refusal('taken.above', { alias }).at('alias'))
+    earlier.add(address)
   }
   return found
 }

@@ -45,12 +45,13 @@ export type ReplacedDestinations = Pick<LinkRow, 'url' | 'rules'>
 
 /**
  * Returns the destinations of a link with all occurrences replaced, or the first violation that the link would have. Returns
- * undefined if they stay the same.
+ * undefined if they stay the same. `further` are the short URLs of the link's other addresses.
  */
 export function replacedDestinations(
   { url, rules, alias, domain_name }: ReplacedDestinations & Pick<LinkRow, 'alias' | 'domain_name'>,
   replacement: Replacement,
   { urlSchemes, shortUrl }: LinkRules,
+  further: readonly string[] = [],
 ): ReplacedDestinations | Violation | undefined {
   const before = { url, rules }
   const sent = {
@@ -63,7 +64,7 @@ export function replacedDestinations(
   if (Object.keys(fields).length === 0) return undefined
   const { values, violations } = withScheme(updateLink.read(fields), { urlSchemes, shortUrl })
   const after = { url: values.url ?? url, rules: values.rules ?? rules }
-  const loops = loopViolations({ url: values.url, rules: values.rules }, shortUrl(domain_name ?? '', alias))
+  const loops = loopViolations(values, [shortUrl(domain_name ?? '', alias), ...further])
   return [...violations, ...loops][0] ?? (after.url === url && after.rules === rules ? undefined : after)
 }
 

@@ -6,18 +6,27 @@ import { type GroupKind, restoredEvent, type Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { findDeletion } from '../events/store.ts'
-import { foldCase } from '../lib/text.ts'
+import { addressKey } from '../names/alias.ts'
 import { type RedirectRule, storedRules } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { LinkActions } from './actions.ts'
+import {
+  describeAddresses,
+  findAddresses,
+  findRivals,
+  insertAddresses,
+  lockForAddresses,
+  type NewAddress,
+} from './addresses.ts'
 import { lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
+import { foldedOf } from './link-rows.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
 import { conflictsIn, type LinkChange, type LinkRow, linkColumns, linkEvents } from './schema.ts'
-import { changeLink, computed, findLink, foldedOf, linkRecords, lockDomain, lockLinks } from './store.ts'
+import { changeLink, computed, findLink, linkRecords, lockDomain, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
 export function linkReversal(actions: LinkActions): Reversal {
@@ -25,10 +34,13 @@ export function linkReversal(actions: LinkActions): Reversal {
     valuesOf: async (tx, account, ids) => {
       await lockLinks(tx, account, ids)
       const links = await linkRecords.findAll(tx, account, ids)
+      const further = await findAddresses(tx, account, ids)
       const values = new Map<number, Values>()
       for (const [id, { record }] of links) {
+        const own = further.get(id) ?? []
+        const addresses = describeAddresses(own, own).after
         // The domain of a link without its name is being removed, and takes the link along.
-        if (record.domain_name !== null) values.set(id, linkEvents.valuesOf(record))
+        if (record.domain_name !== null) values.set(id, linkEvents.valuesOf({ ...record, addresses }))
       }
       return values
     },
@@ -39,17 +51,15 @@ export function linkReversal(actions: LinkActions): Reversal {
       if (link === undefined) throw irreversible('The link is gone.')
       // Only its hash could be restored, which is no longer stored.
       if (change.redirect_password === 'secret') throw irreversible('The previous password is no longer stored.')
-      const { domain_id = null, space_id = null, tags = [] } = change
-      if (domain_id !== null && (await lockDomain(tx, account, domain_id)) === undefined)
-        throw await isGone(tx, 'domain', domain_id)
-      if (space_id !== null && !(await lockSpaces(tx, account, [space_id])).has(space_id))
-        throw await isGone(tx, 'space', space_id)
+      const addresses = addressesIn(id, values.addresses)
+      await requireRelated(tx, account, { ...change, addresses })
       requireTemporary({ ...link.record, ...change })
+      const { tags = [] } = change
       // A link that has got other tags since would keep them.
       if (tags.length > maxTags) throw irreversible(`The link has ${maxTags} tags by now.`)
       const [unknown] = await findUnknownTags(tx, account, tags)
       if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone. ${restoreFirst}`)
-      const changed = await changeLink(tx, actor, link.record, change)
+      const changed = await changeLink(tx, actor, link.record, { ...change, addresses })
       return () => changed && actions.onStored(changed.record)
     },
     remove: async (tx, actor, ids) => {
@@ -68,8 +78,31 @@ export function linkReversal(actions: LinkActions): Reversal {
 }
 
 /** Returns the change that sets values of an event. Events have lists of rules. */
-function changeTo({ rules, ...values }: Values): LinkChange & { readonly domain_id?: number } {
+function changeTo({ rules, addresses: _, ...values }: Values): LinkChange & { readonly domain_id?: number } {
   return rules === undefined ? values : { ...values, rules: storedRules(rules as readonly RedirectRule[]) }
+}
+
+/** Returns the further addresses of a link as its event has them; undefined if the event didn't change them. */
+function addressesIn(link_id: number, described: unknown): NewAddress[] | undefined {
+  if (described === undefined) return undefined
+  return ((described ?? []) as readonly NewAddress[]).map((address) => ({ ...address, link_id }))
+}
+
+/** Throws `not_undoable` if a domain or the space of previous values is gone. */
+async function requireRelated(
+  tx: Db,
+  account: number,
+  {
+    domain_id,
+    space_id,
+    addresses = [],
+  }: ReturnType<typeof changeTo> & { readonly addresses: NewAddress[] | undefined },
+): Promise<void> {
+  for (const id of [...(domain_id === undefined ? [] : [domain_id]), ...addresses.map((each) => each.domain_id)]) {
+    if ((await lockDomain(tx, account, id)) === undefined) throw await isGone(tx, 'domain', id)
+  }
+  const space = space_id ?? null
+  if (space !== null && !(await lockSpaces(tx, account, [space])).has(space)) throw await isGone(tx, 'space', space)
 }
 
 /** Throws `not_undoable` for a permanent redirect with rules, of which only one was changed by the event. */
@@ -105,22 +138,48 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
     account,
     links.flatMap(({ space_id }) => space_id ?? []),
   )
+  const further = links.flatMap(({ id, addresses }) => addressesIn(id, addresses && JSON.parse(addresses)) ?? [])
+  const kept = await restorableAddresses(tx, account, links, further)
   const rows = links.map((link) => restoredRow(account, link, spaces))
   const insertion = query.insertInto('links').values(rows)
   const ifFree = insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
   const stored = new Set((await tx.execute(ifFree.returning('id'))).map(({ id }) => id))
   const clashing = links.find(({ id }) => !stored.has(id))
   if (clashing !== undefined) throw aliasTaken(clashing.alias)
+  const returned = Map.groupBy(await insertAddresses(tx, account, kept), ({ link_id }) => link_id)
   await restoreClicks(tx, account, links, spaces)
   await addTags(tx, account, new Map(links.map(({ id, tag_ids }) => [id, JSON.parse(tag_ids) as readonly number[]])))
   const found = await linkRecords.findAll(tx, account, [...stored])
   const restored = links.map(({ id }) => found.get(id) as Versioned<LinkRow>)
+  const described = ({ id }: LinkRow) => describeAddresses([], returned.get(id) ?? []).after
   await recordEvents(
     tx,
     actor,
-    restored.map(({ record }) => restoredEvent(linkEvents, record)),
+    restored.map(({ record }) => restoredEvent(linkEvents, { ...record, addresses: described(record) })),
   )
   return restored
+}
+
+/**
+ * Returns those of the further addresses whose domains are there. Throws `alias_taken` if one of them or a main address clashes
+ * with others by now.
+ */
+async function restorableAddresses(
+  tx: Db,
+  account: number,
+  links: readonly WholeLink[],
+  further: readonly NewAddress[],
+): Promise<NewAddress[]> {
+  const domains = further.map(({ domain_id }) => domain_id)
+  const main = links.map(({ domain_id, alias, exact }) => ({ domain_id, alias, exact: exact === 1 }))
+  const isSpecial = further.length > 0 || main.some(({ exact }) => exact)
+  if (isSpecial) await lockForAddresses(tx, account, [...domains, ...main.map(({ domain_id }) => domain_id)])
+  const there = await lockDomains(tx, account, new Set(domains))
+  const kept = further.filter(({ domain_id }) => there.has(domain_id))
+  const rivals = await findRivals(tx, account, [...main, ...kept])
+  const clashing = [...main, ...kept].find((address) => rivals.hasClash(address))
+  if (clashing !== undefined) throw aliasTaken(clashing.alias)
+  return kept
 }
 
 /** Returns the row of a link. `spaces` are there. */
@@ -130,8 +189,11 @@ function restoredRow(account: number, link: WholeLink, spaces: ReadonlySet<numbe
     ...Object.fromEntries(ownColumns.map((column) => [column, link[column]])),
     // Another version may have folded them.
     ...foldedOf(link),
-    alias_folded: foldCase(link.alias),
+    alias_folded: addressKey(link.alias, link.exact === 1),
     ...{
+      // Earlier versions had no exact addresses.
+      exact: link.exact ?? 0,
+      legacy: link.legacy ?? 0,
       account_id: account,
       space_id: existing(link.space_id, spaces),
       status: 'active',

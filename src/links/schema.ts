@@ -5,7 +5,7 @@ import type { EventDescription } from '../events/event.ts'
 import { type Form, form, optional, type Rule } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { oneOf, parseInteger } from '../forms/rules.ts'
+import { boolean, oneOf, parseInteger } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
@@ -36,6 +36,9 @@ export const linkSchema = Type.Object(
     ...(Object.fromEntries(Object.entries(settings).map(([name, schema]) => [shownName(name), schema])) as {
       readonly [Name in keyof Settings as ShownName<Name>]: Settings[Name]
     }),
+    legacy: Type.Boolean({
+      description: 'True if an import stored the alias, although the rule of aliases rejects it.',
+    }),
     clicks: Type.Integer({ minimum: 0, description: 'Human clicks, without bots and previews.' }),
     last_clicked_at: orNull(timeSchema('The time of the last human click.')),
     ...timestamps,
@@ -54,7 +57,13 @@ export type LinkRow = Readonly<
       /** Names with commas between them. */
       tags: string | null
     }
->
+> & {
+  /** The further addresses as JSON, if they were read. */
+  readonly addresses?: string | null
+}
+
+/** The fields that a row has as 0 or 1. */
+const shownFlags = [...flags, 'legacy']
 
 /** The columns from which `linkOf` computes fields. Other fields have the value of the column with their name. */
 const columnsOfFields: Readonly<Record<string, readonly string[]>> = {
@@ -64,7 +73,7 @@ const columnsOfFields: Readonly<Record<string, readonly string[]>> = {
   rules: ['rules'],
   tags: ['tags'],
   last_clicked_at: ['last_clicked_ms'],
-  ...Object.fromEntries(flags.map((flag) => [flag, [flag]])),
+  ...Object.fromEntries(shownFlags.map((flag) => [flag, [flag]])),
 }
 
 const shownFields = Object.keys(linkSchema.properties)
@@ -86,7 +95,7 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
   const link = { ...emptyLink }
   const values = link as Record<string, unknown>
   for (const field of unchanged) values[field] = row[field]
-  for (const flag of flags) values[flag] = row[flag as keyof LinkRow] === 1
+  for (const flag of shownFlags) values[flag] = row[flag as keyof LinkRow] === 1
   link.short_url = shortUrl(row.domain_name ?? '', row.alias)
   link.status = statusOf({ ...row, disabled: link.disabled }, now)
   link.has_redirect_password = row.redirect_password !== null
@@ -121,6 +130,7 @@ export const linkEvents: EventDescription<LinkRow> = {
     for (const flag of flags) values[flag] = values[flag] === 1
     values.rules = row.rules === null ? null : rulesOf(row)
     values.tags = tagsOf(row)
+    if (row.addresses) values.addresses = JSON.parse(row.addresses)
     return values
   },
   secrets: ['redirect_password'],
@@ -128,7 +138,7 @@ export const linkEvents: EventDescription<LinkRow> = {
 
 const assigned = [
   ...assignedFields,
-  ...['short_url', 'status', 'has_redirect_password', 'clicks', 'last_clicked_at'],
+  ...['short_url', 'status', 'has_redirect_password', 'legacy', 'clicks', 'last_clicked_at'],
 ] as const
 
 /** Values that depend on each other. */
@@ -159,8 +169,17 @@ export function conflictsIn({
 
 export const storeLink = form(ofEachField('store'), assigned)
 
+const keepAddress = optional(
+  boolean(
+    Type.Boolean({
+      description: 'If true and the alias changes, the old one becomes a further address of the link.',
+    }),
+  ),
+  undefined,
+)
+
 /** Separate from `storeLink`, because omitted fields stay unchanged and have no default. */
-export const updateLink = form(ofEachField('change'), assigned)
+export const updateLink = form({ ...ofEachField('change'), keep_address: keepAddress }, assigned)
 
 /** The labels of the fields on pages and in their error messages. */
 export const linkLabels = ofEachField('label')

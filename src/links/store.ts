@@ -4,22 +4,23 @@ import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } fr
 import { createdEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
-import { foldUrl } from '../lib/url-search.ts'
+import { addressKey } from '../names/alias.ts'
 import { countedMatches, type Db, parts, type Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, Records, type Times, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
-import { setTags, type TagChange, tagsOfLink } from './link-tags.ts'
+import { changeAddresses, lockForAddresses, type MovedLink, type NewAddress } from './addresses.ts'
+import { generateAlias, generatedLength } from './link.ts'
 import {
-  destinationsIn,
-  type LinkChange,
-  type LinkRow,
-  type LinkValues,
-  linkColumns,
-  linkEvents,
-  type NewLink,
-} from './schema.ts'
+  type ChangedLink,
+  changedColumns,
+  changesDestinations,
+  foldedDestinations,
+  type NamedAlias,
+  newRow,
+} from './link-rows.ts'
+import { setTags, tagsOfLink } from './link-tags.ts'
+import { type LinkRow, type LinkValues, linkColumns, linkEvents, type NewLink } from './schema.ts'
 
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
@@ -114,7 +115,10 @@ export function linksAfter(db: Db, account: number, after: number, limit: number
   return linksWithTotals.listAfter(db, account, after, limit)
 }
 
-/** Lists the account's links with this alias, case-insensitively, on this or, if it is null, any domain; `limit` at most. */
+/**
+ * Lists the account's links with an address that this alias reaches on this or, if it is null, any domain; `limit` at most. Those
+ * with an exact address come first, and further addresses last.
+ */
 export async function findLinksByAlias(
   db: Db,
   account: number,
@@ -122,10 +126,21 @@ export async function findLinksByAlias(
   domain: number | null,
   limit = 1,
 ): Promise<LinkRow[]> {
-  const found = query.selectFrom('links').select('id').where('account_id', '=', account)
-  const named = found.where('alias_folded', '=', foldCase(alias)).orderBy('id').limit(limit)
-  const ids = await db.execute(domain === null ? named : named.where('domain_id', '=', domain))
-  const links = await Promise.all(ids.map(({ id }) => findLink(db, account, id)))
+  const keys = [addressKey(alias, true), addressKey(alias, false)]
+  const main = query.selectFrom('links').select(['id', 'alias_folded']).where('account_id', '=', account)
+  const further = query
+    .selectFrom('link_addresses')
+    .select(['link_id as id', 'alias_folded'])
+    .where('account_id', '=', account)
+  const named = main.where('alias_folded', 'in', keys).orderBy('alias_folded', 'desc').orderBy('id').limit(limit)
+  const others = further.where('alias_folded', 'in', keys).orderBy('alias_folded', 'desc').orderBy('id').limit(limit)
+  const rows = [
+    ...(await db.execute(domain === null ? named : named.where('domain_id', '=', domain))),
+    ...(await db.execute(domain === null ? others : others.where('domain_id', '=', domain))),
+  ]
+  const isExact = (row: (typeof rows)[number]) => row.alias_folded === keys[0]
+  const ids = [...new Set([...rows.filter(isExact), ...rows].map(({ id }) => id))].slice(0, limit)
+  const links = await Promise.all(ids.map((id) => findLink(db, account, id)))
   return links.flatMap((link) => (link === undefined ? [] : [link.record]))
 }
 
@@ -210,7 +225,7 @@ export async function insertLink(
   db: Db,
   actor: Actor,
   domain: LinkDomain,
-  { alias, ...values }: LinkValues & Pick<NewLink, 'alias'>,
+  { alias, ...values }: LinkValues & Pick<NewLink, 'alias'> & Pick<NamedAlias, 'legacy'>,
   history?: LinkHistory,
 ): Promise<Versioned<LinkRow>> {
   const { account } = actor
@@ -231,19 +246,25 @@ async function tryInsert(
   db: Db,
   actor: Actor,
   domain: LinkDomain,
-  { tags, ...values }: LinkValues & { readonly alias: string },
+  { tags, ...values }: LinkValues & NamedAlias,
   history: LinkHistory | undefined,
 ): Promise<Versioned<LinkRow> | undefined> {
   const { account } = actor
   const { created_at, updated_at, ...totals } = history ?? { ...noClicks, ...newTimes() }
   const row = newRow(account, domain, values, { created_at, updated_at }, totals)
+  const keys = [addressKey(values.alias, false), addressKey(values.alias, true)]
   const condition = sqlTemplate<boolean>`
     exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
     and (cast(${values.space_id} as bigint) is null
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
-    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${row.alias_folded})`
+    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded in (${keys[0]}, ${keys[1]})
+      and (alias_folded = ${row.alias_folded} or alias = ${values.alias}))
+    and not exists (select 1 from link_addresses
+      where domain_id = ${domain.id} and alias_folded in (${keys[0]}, ${keys[1]})
+      and (alias_folded = ${row.alias_folded} or alias = ${values.alias}))`
   try {
     return await db.write(async (tx) => {
+      if (values.exact) await lockForAddresses(tx, account, [domain.id])
       const id = await linkRecords.insertIf(tx, row, condition)
       if (id === undefined) return undefined
       if (history !== undefined) {
@@ -256,35 +277,11 @@ async function tryInsert(
       return stored
     })
   } catch (error) {
+    if (error instanceof UniqueViolation) throw aliasTaken(values.alias)
     // The domain or the space was deleted during the insertion.
     if (!(error instanceof ForeignKeyViolation)) throw error
     const isSpace = values.space_id !== null && error.constraint?.includes('space_id')
     throw validationFailed([isSpace ? unknownSpace(values.space_id ?? 0) : unknownDomain(domain.id)])
-  }
-}
-
-/** Returns the columns of a new link. `tags` are stored separately. */
-export function newRow(
-  account: number,
-  domain: LinkDomain,
-  values: Omit<LinkValues, 'tags'> & { readonly alias: string },
-  times: Times,
-  {
-    clicks = 0,
-    folded = foldedOf(values),
-  }: { readonly clicks?: number; readonly folded?: FoldedTexts | undefined } = {},
-) {
-  const now = new Date().toISOString()
-  const lifetime: Lifetime = { ...values, clicks }
-  return {
-    ...columnsOf(values),
-    domain_id: domain.id,
-    ...times,
-    ...folded,
-    alias_folded: foldCase(values.alias),
-    account_id: account,
-    status: statusOf(lifetime, now),
-    status_due_at: dueAt(lifetime, now),
   }
 }
 
@@ -302,19 +299,12 @@ export function newLinkRecord(
 
 const noClicks: Totals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
 
-/** Returns when the status of a link may change by itself; null for never. */
-function dueAt(link: Lifetime, now: string): string | null {
-  const status = statusOf(link, now)
-  if (status === 'scheduled') return link.active_period_start_at
-  return status === 'active' ? link.active_period_end_at : null
-}
-
-type Values = Omit<LinkChange, 'tags'>
-
-/** Changed link values, or their columns. Undefined values stay unchanged. */
-type ChangedLink = { readonly [Name in keyof Values]: Values[Name] | LinkRow[Name] } & {
-  readonly domain_id?: number
-  readonly tags?: LinkChange['tags'] | TagChange
+/** What happens to the further addresses of a changed link. */
+interface AddressOptions {
+  /** Whether the previous main address becomes a further one. */
+  readonly keep_address?: boolean | undefined
+  /** The further addresses afterwards, for an undo. */
+  readonly addresses?: readonly NewAddress[] | undefined
 }
 
 /**
@@ -325,7 +315,7 @@ export async function changeLink(
   tx: Db,
   actor: Actor,
   before: LinkRow,
-  { tags, ...change }: ChangedLink,
+  { tags, keep_address = false, addresses, ...change }: ChangedLink & AddressOptions,
 ): Promise<Versioned<LinkRow> | undefined> {
   const { id } = before
   const { columns, unversioned } = changedColumns(change)
@@ -336,16 +326,14 @@ export async function changeLink(
       })
     : undefined
   try {
+    const moved = await moveLink(tx, actor, before, { ...change, keep_address, addresses })
     const isChanged = tags !== undefined && (await setTags(tx, actor, id, tags))
-    const changed = await linkRecords.change(
-      tx,
-      actor.account,
-      id,
-      { ...columns, url_folded },
-      { unversioned, isChanged },
-    )
-    const link = served(changed)
-    if (link !== undefined) await recordEvents(tx, actor, [updatedEvent(linkEvents, before, link.record)])
+    const all = { ...columns, ...moved?.columns, url_folded }
+    const link = served(await linkRecords.change(tx, actor.account, id, all, { unversioned, isChanged }))
+    if (link === undefined) return undefined
+    const after = { ...link.record, addresses: moved?.addresses.after ?? null }
+    const event = updatedEvent(linkEvents, { ...before, addresses: moved?.addresses.before ?? null }, after)
+    await recordEvents(tx, actor, [event])
     return link
   } catch (error) {
     if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? before.alias)
@@ -354,53 +342,21 @@ export async function changeLink(
   }
 }
 
-/** Returns the columns of a change except `url_folded`, and the columns that are set without a new version. */
-export function changedColumns(change: Omit<ChangedLink, 'tags'>) {
-  const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
-  // Sorts before every time, so that the status is updated before it is next used as a filter.
-  const unversioned = affectsStatus ? { status_due_at: '' } : {}
-  const alias_folded = change.alias === undefined ? undefined : foldCase(change.alias)
-  const title_folded = foldedTitle(change.title)
-  return { columns: { ...columnsOf(change), alias_folded, title_folded }, unversioned }
-}
-
-const lifetimeFields = ['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit'] as const
-
-type Columns<Values> = { readonly [Name in keyof Values]: Values[Name] extends boolean ? number : Values[Name] }
-
-/** Returns values as columns have them: flags are 0 or 1. */
-function columnsOf<Values extends object>(values: Values) {
-  const columns = Object.entries(values).map(([name, value]) => [
-    name,
-    typeof value === 'boolean' ? Number(value) : value,
-  ])
-  return Object.fromEntries(columns) as Columns<Values>
-}
-
-export type FoldedTexts = ReturnType<typeof foldedOf>
-
-/** Returns the folded forms of the long texts that are searched; null if the form is the text itself. */
-export function foldedOf({ url, rules, title }: Pick<LinkRow, 'url' | 'rules' | 'title'>) {
-  return { url_folded: foldedDestinations({ url, rules }), title_folded: foldedTitle(title) }
-}
-
-/** Returns the folded forms of all destinations, in lines; null if that is the URL itself. */
-export function foldedDestinations({ url, rules }: Pick<LinkRow, 'url' | 'rules'>): string | null {
-  const folded = destinationsIn({ url, rules }).map((destination) => foldUrl(destination.url))
-  return unlessSame(folded.join('\n'), url)
-}
-
-/** Returns whether `foldedDestinations` may have another result after the change. */
-export function changesDestinations({ url, rules }: Pick<ChangedLink, 'url' | 'rules'>): boolean {
-  return url !== undefined || rules !== undefined
-}
-
-function foldedTitle<Title extends string | null | undefined>(title: Title) {
-  return title && unlessSame(foldCase(title), title)
-}
-
-function unlessSame(folded: string, text: string): string | null {
-  return folded === text ? null : folded
+/** Changes the main address of a link if the change requires it. Throws `alias_taken` and `validation_failed`. */
+async function moveLink(
+  tx: Db,
+  { account }: Actor,
+  before: LinkRow,
+  { alias, exact: isExact, domain_id, addresses, keep_address = false }: ChangedLink & AddressOptions,
+): Promise<MovedLink | undefined> {
+  const exact = isExact === undefined ? undefined : Boolean(isExact)
+  const isMoved = [alias, exact, domain_id, addresses].some((value) => value !== undefined)
+  if (!isMoved) return undefined
+  const change = { alias, exact, domain_id, addresses, keepsAddress: keep_address }
+  const { moved, clashing } = await changeAddresses(tx, account, [before], change)
+  const failure = clashing.get(before.id)
+  if (failure !== undefined) throw failure
+  return moved.get(before.id)
 }
 
 /** Returns undefined for a link whose domain is being removed. */

@@ -143,7 +143,7 @@ async function store(
   const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
   const domain = await findLinkDomain(tx, account, domainId)
   if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
-  const violations = loopViolations(values, shortUrls('https://{domain}')(domain.name, values.alias))
+  const violations = loopViolations(values, [shortUrls('https://{domain}')(domain.name, values.alias)])
   checkedRecord({ values, violations })
   try {
     return { became: 'stored', id: (await insertLink(tx, actor, domain, link, history)).record.id }

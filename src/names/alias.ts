@@ -5,6 +5,17 @@ import { Refusal } from '../violations.ts'
 /** In code points. */
 export const maxAliasLength = 128
 
+/** Separates the parts of the key of an exact address. No alias has control characters. */
+export const keySeparator = '\u0001'
+
+/**
+ * Returns the key of an address within its domain: the folded alias. The key of an exact address also has the alias, and starts
+ * with the key of the case-insensitive address, so that one range of an index has all spellings.
+ */
+export function addressKey(alias: string, isExact: boolean): string {
+  return isExact ? `${foldCase(alias)}${keySeparator}${alias}` : foldCase(alias)
+}
+
 /** The characters of an alias, with the slashes between its segments, for a class of a regular expression. */
 const characters = String.raw`\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~\/`
 const hasOnlyCharacters = new RegExp(`^[${characters}]*$`, 'u')

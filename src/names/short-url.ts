@@ -42,8 +42,8 @@ interface PastedShortUrl {
   readonly aliasesFolded: readonly string[]
 }
 
-/** UTF-16 units of an alias of 128 code points, even if it is decomposed. Normalization takes quadratic time. */
-export const maxDecodedAlias = 512
+/** UTF-16 units of an imported alias of 255 code points, even if it is decomposed. Normalization takes quadratic time. */
+export const maxDecodedAlias = 1_024
 
 /**
  * Parses text that people paste as a short URL: with or without a scheme, port, query, trailing slash, the `+` of the

@@ -86,6 +86,7 @@ test('caches all domains, and a link after its first visit', async (t) => {
     { ...link },
     {
       id,
+      address: null,
       alias: 'Sale',
       disabled: false,
       active_period_start_at: null,

@@ -2,6 +2,8 @@ import { databaseUnavailable, overloaded } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { foldCase } from '../lib/text.ts'
+import { keySeparator } from '../names/alias.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import type { Change, ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
 import {
@@ -39,11 +41,12 @@ export class Directory {
   readonly #storage: Storage
   readonly #domains: DomainTable
   readonly #feed: ChangeFeed
+  /** By the folded alias if the address ignores case, and no exact address differs from it only in case. */
   readonly #links: LruCache<string, ServedLink>
   /** By the domain as it was read, so that the files of a changed domain are read again. */
   readonly #appLinks = new LruCache<ServedDomain, AppLinks>(maxAppLinkBytes)
-  /** Cache keys by link id. */
-  #keys = new Map<number, string>()
+  /** Cache keys by link id: one for each address, and for each spelling beside exact addresses. */
+  #keys = new Map<number, Set<string>>()
   /** The cached links with rules by account, because rules depend on its time zone. */
   #ruled = new Map<number, Set<number>>()
   /** Until when a missing link counts as missing, by domain and alias. */
@@ -66,7 +69,7 @@ export class Directory {
     this.#storage = storage
     this.#staleForMs = options.staleForMs
     this.#domains = new DomainTable(storage)
-    this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (_, link) => this.#forget(link))
+    this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (key, link) => this.#forget(key, link))
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new ChangeFeed(storage, apply, options.onProblem)
   }
@@ -94,14 +97,15 @@ export class Directory {
     return this.#domains.named(name) !== undefined
   }
 
-  /** Returns the domain's link with this folded alias, or a promise if it must be read. Throws `overloaded`. */
-  linkOf(domain: ServedDomain, aliasFolded: string): ServedLink | null | Promise<ServedLink | null> {
-    const key = keyOf(domain.id, aliasFolded)
-    const link = this.#links.get(key)
-    if (link !== undefined) return link
-    const unknownUntil = this.#unknown.get(key)
+  /** Returns the domain's link with this alias in NFC, or a promise if it must be read. Throws `overloaded`. */
+  linkOf(domain: ServedDomain, alias: string): ServedLink | null | Promise<ServedLink | null> {
+    const anyCase = anyCaseKeyOf(domain.id, alias)
+    const common = this.#links.get(anyCase)
+    if (common !== undefined) return common
+    const unknownUntil = this.#unknown.get(anyCase)
     if (unknownUntil !== undefined && unknownUntil > performance.now()) return null
-    return this.#lookups.get(key) ?? this.#lookUp(key, domain.id, aliasFolded)
+    const key = keyOf(domain.id, alias)
+    return this.#links.get(key) ?? this.#lookups.get(key) ?? this.#lookUp(key, domain.id, alias)
   }
 
   /** Returns the files of apps of a served domain, or a promise if they must be read. Throws `overloaded`. */
@@ -116,9 +120,10 @@ export class Directory {
   }
 
   /** Drops a changed link. Must be called after the commit and before the response, with the new alias. */
-  linkChanged(id: number, domainId: number, aliasFolded: string): void {
-    const key = keyOf(domainId, aliasFolded)
+  linkChanged(id: number, domainId: number, alias: string): void {
+    const key = anyCaseKeyOf(domainId, alias)
     this.#links.delete(key)
+    this.#links.delete(keyOf(domainId, alias))
     this.#dropLink(id)
     this.#unknown.delete(key)
     this.#lookups = new Map()
@@ -168,15 +173,15 @@ export class Directory {
   async #read(key: string, domainId: number, alias: string, lookups: Lookups): Promise<ServedLink | null> {
     this.#missed += 1
     const start = performance.now()
-    const link = await findServedLink(this.#storage, domainId, alias)
+    const { link, ignoresCase } = await findServedLink(this.#storage, domainId, alias)
     if (this.#lookups !== lookups) return link
     if (link === null) {
-      this.#unknown.set(key, start + unknownForMs)
+      if (ignoresCase) this.#unknown.set(anyCaseKeyOf(domainId, alias), start + unknownForMs)
       return null
     }
-    this.#dropLink(link.id)
-    this.#links.set(key, link, weightOf(link))
-    this.#keys.set(link.id, key)
+    const cached = ignoresCase ? anyCaseKeyOf(domainId, alias) : key
+    this.#links.set(cached, link, weightOf(link))
+    this.#keys.getOrInsertComputed(link.id, () => new Set()).add(cached)
     if (link.rules !== null) this.#ruled.getOrInsertComputed(link.account_id, () => new Set()).add(link.id)
     return link
   }
@@ -209,20 +214,27 @@ export class Directory {
   }
 
   /** Forgets where a link was that left the cache. */
-  #forget({ id, account_id }: ServedLink): void {
+  #forget(key: string, { id, account_id }: ServedLink): void {
+    const keys = this.#keys.get(id)
+    keys?.delete(key)
+    if (keys === undefined || keys.size > 0) return
     this.#keys.delete(id)
     const ruled = this.#ruled.get(account_id)
     if (ruled?.delete(id) && ruled.size === 0) this.#ruled.delete(account_id)
   }
 
   #dropLink(id: number): void {
-    const key = this.#keys.get(id)
-    if (key !== undefined) this.#links.delete(key)
+    for (const key of this.#keys.get(id) ?? []) this.#links.delete(key)
   }
 }
 
-function keyOf(domainId: number, aliasFolded: string): string {
-  return `${domainId}/${aliasFolded}`
+function keyOf(domainId: number, alias: string): string {
+  return `${domainId}/${alias}`
+}
+
+/** Returns the key of an address that ignores case. No alias starts with a control character. */
+function anyCaseKeyOf(domainId: number, alias: string): string {
+  return `${domainId}/${keySeparator}${foldCase(alias)}`
 }
 
 /** Returns the approximate memory of a link in bytes. The redirect has its URL in several forms, and a page. */

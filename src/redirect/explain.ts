@@ -6,7 +6,6 @@ import { Failure, found } from '../errors.ts'
 import { Type } from '../forms/json-schema.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { OwnAnswers } from '../imports/proof.ts'
-import { foldCase } from '../lib/text.ts'
 import { linkOperations } from '../links/schema.ts'
 import { pathOf, type ShortUrl } from '../names/short-url.ts'
 import { failedConditions, noRule } from '../rules/decide.ts'
@@ -73,7 +72,7 @@ export function explainRoute(api: Api, explain: Explain): void {
 function servedBy(db: Db, shortUrl: ShortUrl) {
   const served = {
     domainNamed: (name: string) => findServedDomain(db, name),
-    linkOf: (domain: ServedDomain, alias: string) => findServedLink(db, domain.id, alias),
+    linkOf: async (domain: ServedDomain, alias: string) => (await findServedLink(db, domain.id, alias)).link,
   }
   const sources = new VisitorSources({
     loadCountries: async () => ({ of: () => null }),
@@ -94,7 +93,7 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     await sources.prepare(link, visitor)
     const resolution = resolveLink(link, domain, false, visitor)
     const redirect = redirectOf(resolution)
-    const start = { domain, path: { kind: 'alias', alias: foldCase(link.alias), asksForPreview: false } } as const
+    const start = { domain, path: { kind: 'alias', alias: link.alias, asksForPreview: false }, link } as const
     const query = assumed.query ?? ''
     const forwarded = forwardedQuery(resolution, query)
     const isLoop = redirect !== null && (await loops.isLoop(start, redirect, forwarded, domain.name, visitor))
@@ -122,7 +121,7 @@ export function answersOf(db: Db, shortUrl: ShortUrl): OwnAnswers {
       await sources.prepare(link, visitor)
       const resolution = link === null ? notFound(domain) : resolveLink(link, domain, false, visitor)
       const redirect = redirectOf(resolution)
-      const isLoop = redirect !== null && (await loops.isLoop({ domain, path }, redirect, '', name, visitor))
+      const isLoop = redirect !== null && (await loops.isLoop({ domain, path, link }, redirect, '', name, visitor))
       const { status, location } = isLoop ? unknown : responseTo(resolution, '')
       return { status, location }
     }

@@ -2,16 +2,18 @@ import { Ticks } from '../lib/ticks.ts'
 import type { Directory } from './directory.ts'
 import { type PreparedRedirect, withQuery } from './redirects.ts'
 import { forwardedQuery, redirectOf, resolve } from './resolve.ts'
-import type { ServedDomain } from './store.ts'
+import type { ServedDomain, ServedLink } from './store.ts'
 import { findVisited } from './visited-link.ts'
 import { portOf, type VisitedPath } from './visited-url.ts'
 import type { Visitor } from './visitor.ts'
 import type { VisitorSources } from './visitor-sources.ts'
 
-/** An address that this server serves. */
-export interface Address {
+/** A place that this server serves. */
+export interface Place {
   readonly domain: ServedDomain
   readonly path: VisitedPath
+  /** The link at the path. */
+  readonly link: ServedLink | null
 }
 
 /** The target of a request to a domain that this server serves. */
@@ -48,7 +50,7 @@ export class Loops {
    * `forwarded` is the query that the redirect forwards.
    */
   isLoop(
-    start: Address,
+    start: Place,
     redirect: PreparedRedirect,
     forwarded: string,
     host: string,
@@ -58,13 +60,13 @@ export class Loops {
     return first === undefined ? false : this.#returnsTo(start, first, host, visitor)
   }
 
-  async #returnsTo(start: Address, first: Found, host: string, visitor: Visitor): Promise<boolean> {
+  async #returnsTo(start: Place, first: Found, host: string, visitor: Visitor): Promise<boolean> {
     const ticks = new Ticks()
     let at = await first
     for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
       const { domain, target }: Target = at
       const { path, query, link } = await findVisited(this.#directory, domain, target)
-      if (keyOf({ domain, path }) === keyOf(start)) return true
+      if (isSame({ domain, path, link }, start)) return true
       await this.#sources.prepare(link, visitor)
       const resolution = resolve(path, domain, link, visitor.following(query))
       const redirect = redirectOf(resolution)
@@ -85,7 +87,8 @@ export class Loops {
   }
 }
 
-/** Without the query: no link redirects to itself with another query. */
-function keyOf({ domain, path }: Address): string {
-  return JSON.stringify([domain.id, path])
+/** A link has several addresses. Without the query: no link redirects to itself with another query. */
+function isSame(one: Place, other: Place): boolean {
+  if (one.link !== null || other.link !== null) return one.link?.id === other.link?.id
+  return JSON.stringify([one.domain.id, one.path]) === JSON.stringify([other.domain.id, other.path])
 }

@@ -1,6 +1,7 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
 import { sql } from 'kysely'
 import type { Lifetime } from '../links/link.ts'
+import { addressKey } from '../names/alias.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import { type ReadyRules, readyRules } from '../rules/decide.ts'
 import { ruleDestinations, rulesOf } from '../rules/rules.ts'
@@ -18,6 +19,9 @@ export interface ServedDomain extends Readonly<Pick<Row<'domains'>, (typeof doma
 /** A link as the redirect server needs it. */
 export interface ServedLink extends Lifetime {
   readonly id: number
+  /** The id of the further address at which the link was found; null for the main one. */
+  readonly address: number | null
+  /** The alias of that address. */
   readonly alias: string
   /** The clicks when the link was read. Becomes `clicks_limit` when the limit is found to be reached. 0 without a limit. */
   clicks: number
@@ -44,17 +48,62 @@ const links = query
   .select([clicks.as('clicks'), timeZones.as('time_zones')])
 
 type FoundLink = Row<'links'> & { readonly clicks: number; readonly time_zones: string | null }
+type VisitedLink = FoundLink & {
+  readonly address: number | null
+  readonly visited: string
+  readonly visited_key: string
+}
 // Domains that are being removed belong to account 0.
 const allDomains = query.selectFrom('domains').where('account_id', '<>', 0)
 const hasAppLinks = sql<number>`case when coalesce(apple_app_site_association, asset_links) is null then 0 else 1 end`
 const domains = allDomains.select(domainColumns).select(hasAppLinks.as('has_app_links'))
 
-/** Finds the domain's link with this folded alias. */
-export async function findServedLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
-  const build = () => links.where('domain_id', '=', domain).where('alias_folded', '=', alias)
-  const found = new CachedQuery<FoundLink>('visited link', [domain, alias], build)
-  const [row] = await db.execute(found)
-  return row === undefined ? null : servedLink(row)
+/** What an alias reaches on a domain. */
+export interface FoundAddress {
+  readonly link: ServedLink | null
+  /** Whether every spelling of the alias reaches the same. */
+  readonly ignoresCase: boolean
+}
+
+/** Finds what an alias in NFC reaches on a domain: the exact address with this spelling, or the one that ignores case. */
+export async function findServedLink(db: Db, domain: number, alias: string): Promise<FoundAddress> {
+  const [key, folded] = [addressKey(alias, true), addressKey(alias, false)]
+  // The keys of all spellings follow each other in the index.
+  const end = `${folded}\u0002`
+  const build = () => {
+    const main = query
+      .selectFrom('links')
+      .select([
+        'id as link_id',
+        sql<number | null>`null`.as('address'),
+        'alias as visited',
+        'alias_folded as visited_key',
+      ])
+      .where('domain_id', '=', domain)
+      .where('alias_folded', '>=', folded)
+      .where('alias_folded', '<', end)
+    const further = query
+      .selectFrom('link_addresses')
+      .select(['link_id', 'id as address', 'alias as visited', 'alias_folded as visited_key'])
+      .where('domain_id', '=', domain)
+      .where('alias_folded', '>=', folded)
+      .where('alias_folded', '<', end)
+    return query
+      .selectFrom(main.unionAll(further).as('addresses'))
+      .innerJoin('links', 'links.id', 'addresses.link_id')
+      .selectAll('links')
+      .select(['address', 'visited', 'visited_key', clicks.as('clicks'), timeZones.as('time_zones')])
+      .orderBy(sql`case visited_key when ${key} then 0 when ${folded} then 1 else 2 end`)
+      .limit(2)
+  }
+  const parameters = [domain, folded, end, domain, folded, end, key, folded, 2]
+  const rows = await db.execute(new CachedQuery<VisitedLink>('visited link', parameters, build))
+  const [row] = rows
+  const isFound = row !== undefined && (row.visited_key === key || row.visited_key === folded)
+  return {
+    link: isFound ? servedLink({ ...row, alias: row.visited }, row.address) : null,
+    ignoresCase: rows.length === 0 || (rows.length === 1 && row?.visited_key === folded),
+  }
 }
 
 /** Finds the account's link with this id, and its domain. */
@@ -64,11 +113,12 @@ export async function findServedLinkById(db: Db, account: number, id: number) {
   return row === undefined || domain === undefined ? undefined : { link: servedLink(row), domain }
 }
 
-function servedLink(row: FoundLink): ServedLink {
+function servedLink(row: FoundLink, address: number | null = null): ServedLink {
   const { redirect_status: status } = row
   const ofRules = ruleDestinations(rulesOf(row)).map(({ url }) => prepareRedirect(url, status))
   return {
     id: row.id,
+    address,
     alias: row.alias,
     disabled: row.disabled === 1,
     active_period_start_at: row.active_period_start_at,

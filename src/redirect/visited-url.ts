@@ -1,5 +1,5 @@
 /** Parses a visitor's Host header and request target. Pure. */
-import { decodePercent, foldCase } from '../lib/text.ts'
+import { composeText, decodePercent, foldCase } from '../lib/text.ts'
 import { findAlias } from '../names/alias.ts'
 import { type AppLinkField, appLinkFieldAt, isAppLinkPath } from '../names/app-links.ts'
 import { parseHostName } from '../names/host-name.ts'
@@ -33,7 +33,7 @@ export type VisitedPath =
   | { readonly kind: 'well_known'; readonly field: AppLinkField | null }
   /** Not valid percent-encoding or UTF-8, or longer than any alias. */
   | { readonly kind: 'undecodable' }
-  /** `alias` is case-folded, as in lookups of links. */
+  /** `alias` is in NFC, with its case. */
   | { readonly kind: 'alias'; readonly alias: string; readonly asksForPreview: boolean }
 
 export interface VisitedTarget {
@@ -84,12 +84,12 @@ function decodePath(path: string): string | null {
 
 function pathOf(decoded: string, asksForPreview: boolean): VisitedPath {
   if (decoded === '' && !asksForPreview) return { kind: 'homepage' }
-  const alias = foldCase(decoded)
-  const whole = asksForPreview ? `${alias}+` : alias
+  const folded = foldCase(decoded)
+  const whole = asksForPreview ? `${folded}+` : folded
   if (isAppLinkPath(whole)) return { kind: 'well_known', field: appLinkFieldAt(whole) }
-  if (asksForPreview) return { kind: 'alias', alias, asksForPreview }
-  if (alias === 'robots.txt') return { kind: 'robots' }
-  return alias === 'favicon.ico' ? { kind: 'favicon' } : { kind: 'alias', alias, asksForPreview }
+  if (!asksForPreview && folded === 'robots.txt') return { kind: 'robots' }
+  if (!asksForPreview && folded === 'favicon.ico') return { kind: 'favicon' }
+  return { kind: 'alias', alias: composeText(decoded), asksForPreview }
 }
 
 /**

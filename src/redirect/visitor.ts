@@ -7,6 +7,7 @@ import { softwareOf } from '../analytics/capture/software.ts'
 import { classOf, maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
 import { fractionOf } from '../analytics/capture/visitor-hash.ts'
 import type { RuleVisitor } from '../rules/conditions.ts'
+import type { ServedLink } from './store.ts'
 import type { VisitorSources } from './visitor-sources.ts'
 
 /** How much of each header is used. Clicks wait in memory, so their size is limited. Characters. */
@@ -107,9 +108,10 @@ export class Visitor implements RuleVisitor {
   }
 
   /** Returns the visit to a link of a host, as analytics counts it. `rule` decided the destination. */
-  visitTo(link: number, host: string, rule: string | null): Visit {
+  visitTo(link: Pick<ServedLink, 'id' | 'address'>, host: string, rule: string | null): Visit {
     return {
-      link,
+      link: link.id,
+      addressId: link.address,
       atMs: this.atMs,
       class: this.class,
       isPrivate: this.isPrivate,

@@ -14,7 +14,7 @@ import type { AppLinkField, AppLinks } from '../names/app-links.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { statisticOf } from '../rules/decide.ts'
 import type { Directory } from './directory.ts'
-import { type Address, Loops } from './loops.ts'
+import { Loops, type Place } from './loops.ts'
 import {
   formatFailureForVisitors,
   linkNotFound,
@@ -102,7 +102,7 @@ export function redirectServer(options: RedirectServerOptions): Listener {
 }
 
 /** A request to a domain of the instance. */
-interface VisitedAddress extends Address {
+interface VisitedAddress extends Place {
   readonly exchange: Exchange
   readonly query: string
 }
@@ -136,14 +136,15 @@ class Visits {
     if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
     const found = findVisited(directory, domain, exchange.target)
-    const answer = ({ path, query, link }: VisitedLink) => this.#answerFrom({ exchange, domain, path, query }, link)
+    const answer = ({ path, query, link }: VisitedLink) => this.#answerFrom({ exchange, domain, path, query, link })
     return found instanceof Promise ? found.then(answer) : answer(found)
   }
 
-  #answerFrom(address: VisitedAddress, link: ServedLink | null): Response {
+  #answerFrom(address: VisitedAddress): Response {
+    const { link } = address
     const visit = { ...address, visitor: this.#visitorOf(address, false) }
     const loading = this.#options.sources.prepare(link, visit.visitor)
-    return loading === undefined ? this.#answerTo(visit, link) : loading.then(() => this.#answerTo(visit, link))
+    return loading === undefined ? this.#answerTo(visit) : loading.then(() => this.#answerTo(visit))
   }
 
   #visitorOf({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
@@ -152,9 +153,9 @@ class Visits {
     return new Visitor({ method, headers, address, countryHeader, query, atMs: Date.now(), hasSentForm }, sources)
   }
 
-  #answerTo(visit: VisitRequest, link: ServedLink | null): Response {
+  #answerTo(visit: VisitRequest): Response {
     const { method } = visit.exchange
-    const resolution = resolve(visit.path, visit.domain, link, visit.visitor)
+    const resolution = resolve(visit.path, visit.domain, visit.link, visit.visitor)
     const allow = allowedMethods(resolution, visit.path)
     if (allow !== null && !allow.includes(method))
       return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
@@ -202,7 +203,7 @@ class Visits {
   #redirectToLink(visit: VisitRequest, to: LinkRedirect): Response {
     const { link } = to
     return this.#unlessLoop(visit, to.redirect, forwardedQuery(to, visit.query), () => {
-      const click = visit.visitor.visitTo(link.id, visit.domain.name, statisticOf(to.decision))
+      const click = visit.visitor.visitTo(link, visit.domain.name, statisticOf(to.decision))
       if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, to, click)
       this.#options.onClick(click)
       return this.#sendLinkRedirect(visit, to)
@@ -249,7 +250,7 @@ class Visits {
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
     const link = await linkAt(this.#options.directory, domain, path)
-    const visit = { ...asked, visitor: this.#visitorOf(asked, true) }
+    const visit = { ...asked, link, visitor: this.#visitorOf(asked, true) }
     await this.#options.sources.prepare(link, visit.visitor)
     const resolution = resolve(path, domain, link, visit.visitor)
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)

@@ -188,7 +188,9 @@ export class Records<Row extends AnyRecord> {
 /** Returns a value, or an expression with the value of a map for each of these ids. */
 function valueFor(ids: readonly number[], value: unknown): unknown {
   if (!(value instanceof Map)) return value
-  const cases = ids.map((id) => sql`when ${id} then ${value.get(id)}`)
+  // Without a type, PostgreSQL takes parameters of an expression for text.
+  const typed = (each: unknown) => (typeof each === 'number' ? sql`cast(${each} as bigint)` : sql`${each}`)
+  const cases = ids.map((id) => sql`when ${id} then ${typed(value.get(id))}`)
   return sql`case id ${sql.join(cases, sql` `)} end`
 }
 

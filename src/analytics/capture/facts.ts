@@ -1,4 +1,4 @@
-import type { LinkDimension } from '../day.ts'
+import type { FactDimension } from '../day.ts'
 import type { Countries } from './countries.ts'
 import { languageOf } from './language.ts'
 import { softwareOf } from './software.ts'
@@ -8,7 +8,7 @@ import type { Visit } from './visit.ts'
 export function factsOf(
   { address, country, host, languages, referrer, rule, userAgent }: Visit,
   countries: Pick<Countries, 'of'>,
-): Readonly<Record<LinkDimension, string | null>> {
+): Readonly<Record<FactDimension, string | null>> {
   const { browser, operating_system, device } = softwareOf(userAgent)
   return {
     countries: countries.of(address, country),

@@ -7,6 +7,8 @@ export const maxUserAgent = 512
 /** A redirected visit in memory. Only its facts and a visitor hash are stored: see `facts.ts`. */
 export interface Visit {
   readonly link: number
+  /** The further address of the link that was visited; null or absent for the main one. */
+  readonly addressId?: number | null
   /** Unix milliseconds. */
   readonly atMs: number
   readonly class: VisitorClass
@@ -24,7 +26,7 @@ export interface Visit {
   readonly country: string
   /** The value of the rule or variant that decided the destination in statistics; null for the link's URL. */
   readonly rule: string | null
-  /** 1; more for merged visits, which only have a link, a class and a quarter of an hour. */
+  /** 1; more for merged visits, which only have an address, a class and a quarter of an hour. */
   readonly count: number
 }
 

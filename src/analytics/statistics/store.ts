@@ -11,6 +11,7 @@ import {
   encodeValue,
   type HourCounts,
   type JsonBreakdown,
+  sparseDimensions,
 } from '../day.ts'
 import { groupTables } from '../tables.ts'
 import type { DayRange, Interval } from './day-range.ts'
@@ -129,8 +130,7 @@ function addDays<Name extends Dimension>(
 }
 
 function addValues(ranking: Ranking, dimension: Dimension, breakdowns: readonly JsonBreakdown[], clicks: number): void {
-  // Clicks that no rule decided are not stored.
-  let unstored = dimension === 'rules' ? clicks : 0
+  let unstored = sparseDimensions.includes(dimension) ? clicks : 0
   for (const each of breakdowns) {
     decodeBreakdown(dimension, each, (value, people) => {
       ranking.add(value, people)

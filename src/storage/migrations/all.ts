@@ -1,5 +1,6 @@
 import type { MigrationStep, Migrations } from '../migrate.ts'
 import { accountTables } from './accounts.ts'
+import { addressTables } from './addresses.ts'
 import { clickTotals } from './click-totals.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
@@ -24,6 +25,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0007-people': (dialect) => [...peopleTables(dialect), ...memberSearch(dialect)],
   '0008-letters': ({ engine }) => (engine === 'sqlite' ? [] : letterIndexes()),
   '0009-rules': ruleColumns,
+  '0010-addresses': addressTables,
 }
 
 /** Returns the migrations for one engine, by name. */

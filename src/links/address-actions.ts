@@ -1,0 +1,143 @@
+/** Stores and deletes further addresses of links, for the API, the dashboard and the command line. */
+import type { Actor } from '../access/actor.ts'
+import { aliasTaken, found, validationFailed } from '../errors.ts'
+import { updatedEvent } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { Refusal } from '../violations.ts'
+import { type LinkActions, loopViolations } from './actions.ts'
+import { storeAddress } from './address-schema.ts'
+import {
+  type Address,
+  deleteAddresses,
+  describeAddresses,
+  findAddresses,
+  findRivals,
+  insertAddresses,
+  lockForAddresses,
+  maxAddresses,
+  type StoredAddress,
+} from './addresses.ts'
+import { generateAlias, generatedLength } from './link.ts'
+import { type LinkRow, linkEvents } from './schema.ts'
+import { clashesPerLength, findLinkDomain, findLinkForUpdate, unknownDomain } from './store.ts'
+
+/** Finds a further address of the account's link. */
+export async function findAddress(
+  db: Db,
+  account: number,
+  link: number,
+  id: number,
+): Promise<StoredAddress | undefined> {
+  return (await findAddresses(db, account, [link])).get(link)?.find((address) => address.id === id)
+}
+
+export class AddressActions {
+  readonly #storage: Storage
+  readonly #links: LinkActions
+
+  constructor(storage: Storage, links: LinkActions) {
+    this.#storage = storage
+    this.#links = links
+  }
+
+  /**
+   * Returns the function that stores a further address of the actor's link. Throws `validation_failed`, and then `not_found` and
+   * `alias_taken`.
+   */
+  insertion(actor: Actor, link: number, fields: Fields): (db: Db) => Promise<StoredAddress> {
+    const reading = storeAddress.read(fields)
+    return (db) =>
+      db.write(async (tx) => {
+        const { account } = actor
+        const { record } = found(await findLinkForUpdate(tx, account, link), 'link')
+        const before = (await findAddresses(tx, account, [link])).get(link) ?? []
+        const { alias, exact, domain_id } = await this.#check(tx, account, record, before.length, reading)
+        await lockForAddresses(tx, account, [domain_id])
+        const address = await freeAddress(tx, account, domain_id, alias, exact)
+        const stored = await insertAddresses(tx, account, [{ ...address, link_id: link }])
+        await recordChange(tx, actor, record, before, [...before, ...stored])
+        return stored[0] as StoredAddress
+      })
+  }
+
+  /** Returns the values of a new address of a link, which has `count` others. Throws `validation_failed`. */
+  async #check(
+    tx: Db,
+    account: number,
+    link: LinkRow,
+    count: number,
+    { values, violations }: ReturnType<typeof storeAddress.read>,
+  ) {
+    const all = [...violations]
+    const { alias = null, exact = false, domain_id } = values
+    const id = domain_id ?? link.domain_id
+    const isKnown = !all.some(({ field }) => field === 'domain_id')
+    const domain = isKnown ? await findLinkDomain(tx, account, id) : undefined
+    if (isKnown && domain === undefined) all.push(unknownDomain(id))
+    if (count >= maxAddresses) all.push(new Refusal('too_many', { most: maxAddresses }).at('alias'))
+    if (domain !== undefined && alias !== null) {
+      const loops = loopViolations(link, [this.#links.rules.shortUrl(domain.name, alias)])
+      all.push(...loops.slice(0, 1).map((loop) => ({ ...loop, field: 'alias' })))
+    }
+    if (all.length > 0) throw validationFailed(all)
+    return { alias, exact, domain_id: id }
+  }
+
+  /** Reports a new address to the redirect server. */
+  onStored({ link_id, domain_id, alias }: StoredAddress): void {
+    this.#links.onStored({ id: link_id, domain_id, alias })
+  }
+
+  /** Deletes a further address of the actor's link. Throws `not_found`. */
+  async remove(actor: Actor, link: number, id: number): Promise<void> {
+    const { account } = actor
+    await this.#storage.write(async (tx) => {
+      const { record } = found(await findLinkForUpdate(tx, account, link), 'link')
+      const before = (await findAddresses(tx, account, [link])).get(link) ?? []
+      const gone = found(
+        before.find((address) => address.id === id),
+        'address',
+      )
+      await deleteAddresses(tx, account, [id])
+      await recordChange(
+        tx,
+        actor,
+        record,
+        before,
+        before.filter((address) => address !== gone),
+      )
+    })
+    this.#links.onRemoved(link)
+  }
+}
+
+async function recordChange(
+  tx: Db,
+  actor: Actor,
+  link: LinkRow,
+  old: readonly StoredAddress[],
+  now: readonly StoredAddress[],
+): Promise<void> {
+  const { before, after } = describeAddresses(old, now)
+  await recordEvents(tx, actor, [
+    updatedEvent(linkEvents, { ...link, addresses: before }, { ...link, addresses: after }),
+  ])
+}
+
+/** Returns an address that clashes with no other, with a generated alias if it is null. Throws `alias_taken`. */
+async function freeAddress(
+  tx: Db,
+  account: number,
+  domain_id: number,
+  alias: string | null,
+  exact: boolean,
+): Promise<Address> {
+  for (let clashes = 0; ; clashes++) {
+    const length = generatedLength + Math.floor(clashes / clashesPerLength)
+    const address = { domain_id, alias: alias ?? generateAlias(length), exact }
+    if (!(await findRivals(tx, account, [address])).hasClash(address)) return address
+    if (alias !== null) throw aliasTaken(alias)
+  }
+}
