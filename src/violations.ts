@@ -185,6 +185,39 @@ export const messages = {
   loops: ["The url leads to the link's own short URL, {shortUrl}.", '{label} must not be this short link itself.'],
   unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],
   unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
+  unknown_format: [
+    'The file matches no known format. It has: {seen}. Choose another {field}, or send source=csv with columns.',
+    'The file matches no known format. It has: {seen}. Export it again, or choose where it is from.',
+  ],
+  'unknown_format.alias_column': [
+    'No column has the short link or its alias, so printed links would not work. The columns are: {seen}. Name the one with the alias, such as columns=Name=alias, or send generate_aliases=true for new aliases.',
+    'No column has the short link or its alias, so printed links would not work. Choose the column with the alias, or let Waymark generate new aliases.',
+  ],
+  'unknown_format.destination_column': [
+    'No column has the destination. The columns are: {seen}. Name it, such as columns=Name=url.',
+    'No column has the destination. Choose it among: {seen}.',
+  ],
+  'unknown_format.copy':
+    'The dump has COPY statements. Create it with pg_dump --column-inserts, which writes INSERT statements.',
+  'unknown_format.names':
+    'The INSERT statements do not name their columns. Create the dump with CREATE TABLE statements or with column names.',
+  ambiguous_format: [
+    'The file matches two formats: {formats}. Send {field} with one of them.',
+    'The file can be from {formats}. Choose where it is from.',
+  ],
+  'not_allowed.column': [
+    'The {field} names {name}, but the columns of the file are: {seen}.',
+    'The file has no column {name}. It has: {seen}.',
+  ],
+  'not_allowed.column_field': 'The column {name} cannot be {value}. It can be {options}, or - to leave it out.',
+  'not_allowed.column_twice': 'Only one column can be {value}. Leave the others out with -.',
+  'not_allowed.column_private': 'The column {name} is never read, because it has data of visitors.',
+  'not_allowed.time_zone': 'The time zone must be an IANA name such as Europe/Vienna, or an offset such as +02:00.',
+  'required.time_zone': [
+    'The file has times without an offset, such as {time}. Send {field}, such as Europe/Vienna or +02:00.',
+    'The file has times without a time zone, such as {time}. Choose the zone of the service that wrote them.',
+  ],
+  'required.rows': 'The file has no rows with links.',
   unknown_link: ['There is no link with the id {id}.', 'This link does not exist. Choose another link.'],
   unknown_tag: ['There is no tag with the id {id}.', 'This tag does not exist. Choose another tag.'],
   'unknown_tag.name': [

@@ -103,7 +103,8 @@ export function boolean(schema: TBoolean): Rule<boolean> {
 }
 
 /** In code points. */
-const maxTagName = 50
+/** In code points. */
+export const maxTagName = 50
 
 /** A rule for the name of a tag. Commas separate tags. */
 export const tagName: Rule<string> = {

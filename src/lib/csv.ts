@@ -122,7 +122,8 @@ function lineAt(text: string, at: number): number {
   return line
 }
 
-function withoutApostrophe(text: string): string {
+/** Removes the apostrophe that `csvRow` puts before formulas. */
+export function withoutApostrophe(text: string): string {
   return text.startsWith("'") && formula.test(text) ? text.slice(1) : text
 }
 

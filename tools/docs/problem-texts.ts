@@ -87,6 +87,8 @@ export const violationCodes = {
   unknown_domain: 'The account has no such domain.',
   unknown_space: 'The account has no such space.',
   unknown_link: 'The account has no such link.',
+  unknown_format: 'The file has none of the formats that can be imported.',
+  ambiguous_format: 'The file has the columns of two formats. Name the source.',
   unknown_tag: 'The account has no such tag, and the key may not create tags.',
   too_many: 'The list has more values than the field allows.',
   not_an_object: 'The value must be a JSON object.',

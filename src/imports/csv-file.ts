@@ -1,0 +1,91 @@
+/** Rows of CSV files (RFC 4180), as spreadsheets write them. */
+import { Readable } from 'node:stream'
+import { type CsvError, type Options, parse } from 'csv-parse'
+import { withoutApostrophe } from '../lib/csv.ts'
+import { malformed } from './text.ts'
+
+export interface CsvRow {
+  /** The line on which the row starts, from 1. */
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+/** More than any row has. Bounds the memory for a quote that is never closed. */
+const maxRowBytes = 1024 * 1024
+
+/** What Excel may write before the first row. */
+const preamble = /^\s*sep=.(?:\r\n|\r|\n|$)/i
+/** A single URL. */
+const url = /^\s*[a-z][a-z\d+.-]*:[^\s]+\s*$/i
+
+/** Returns whether the start of a file is a list of URLs, without names of columns. */
+export function isUrlList(start: string): boolean {
+  const lines = start.replace(preamble, '').split(/\r\n|\r|\n/)
+  // The last line may be incomplete.
+  const whole = lines.filter((line, at) => line.trim() !== '' && (at === 0 || at < lines.length - 1))
+  return whole.length > 0 && whole.every((line) => url.test(line) && !/[,;\t]"?[a-z]+:\/\//i.test(line))
+}
+
+/** Returns what separates cells: whichever of a comma, a semicolon and a tab the first row has most. */
+function separatorOf(start: string): string {
+  const [line = ''] = /[^\r\n]+/.exec(start.replace(preamble, '')) ?? []
+  const plain = line.replace(/"[^"]*"/g, '')
+  return [',', ';', '\t'].reduce((best, each) => (plain.split(each).length > plain.split(best).length ? each : best))
+}
+
+/** Yields the rows of a file, without blank ones. A list has one cell per line. Throws `malformed_body`. */
+export async function* readCsv(start: string, text: AsyncIterable<string>, isList: boolean): AsyncGenerator<CsvRow> {
+  // Lines that end within a row, and how often the parser counts CR LF in a cell twice.
+  let [lastLine, extra] = [skippedLines(start), 0]
+  const options: Options = {
+    ...(isList ? { delimiter: '\0', quote: null } : { delimiter: separatorOf(start) }),
+    info: true,
+    max_record_size: maxRowBytes,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_records_with_empty_values: true,
+  }
+  const parser = Readable.from(withoutPreamble(text)).compose(parse(options))
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+      const breaks = record.reduce((sum, cell) => sum + countIn(cell, '\n') + countIn(cell, '\r'), 0)
+      const pairs = breaks === 0 ? 0 : record.reduce((sum, cell) => sum + countIn(cell, '\r\n'), 0)
+      const line = skippedLines(start) + info.lines - breaks - extra
+      extra += pairs
+      lastLine = skippedLines(start) + info.lines - extra
+      yield { line, cells: record.map(withoutApostrophe) }
+    }
+  } catch (error) {
+    throw failureOf(error as CsvError, lastLine + 1)
+  }
+}
+
+async function* withoutPreamble(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let isStart = true
+  for await (const part of text) {
+    yield isStart ? part.replace(preamble, '') : part
+    isStart = false
+  }
+}
+
+function skippedLines(start: string): number {
+  return countIn(preamble.exec(start)?.[0] ?? '', '\n')
+}
+
+function countIn(text: string, part: string): number {
+  return text.includes(part) ? text.split(part).length - 1 : 0
+}
+
+function failureOf(error: CsvError, line: number): unknown {
+  const column = Number(error.column ?? 0) + 1
+  const wayOut = 'Put one quote before and after a cell, and double the quotes within it.'
+  switch (error.code) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return malformed({ line, column }, 'a quote in this row is never closed', wayOut)
+    case 'CSV_MAX_RECORD_SIZE':
+      return malformed({ line, column }, 'the row is longer than 1 MiB, maybe because a quote is not closed', wayOut)
+    default:
+      return error
+  }
+}

@@ -1,0 +1,260 @@
+/** Rows of SQL dumps. Only `INSERT` and `CREATE TABLE` statements are read, and nothing is executed. */
+import { validationFailed } from '../errors.ts'
+import { Refusal } from '../violations.ts'
+import { malformed, Position } from './text.ts'
+
+export interface SqlRow {
+  readonly table: string
+  readonly columns: readonly string[]
+  /** Null for NULL. Numbers are texts. */
+  readonly values: readonly (string | null)[]
+  /** The line on which the row starts, from 1. */
+  readonly line: number
+}
+
+/** More than a value has. Bounds the memory for a quote that is never closed. */
+const maxValueLength = 4 * 1024 * 1024
+
+const blank = String.raw`(?:\s+|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)`
+const names = '"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`'
+const escaped = String.raw`'[^'\\]*(?:(?:''|\\[\s\S])[^'\\]*)*'`
+const plain = "'[^']*(?:''[^']*)*'"
+const dollar = String.raw`\$(?<tag>\w*)\$[\s\S]*?\$\k<tag>\$`
+const word = String.raw`[\p{L}\p{N}_$.+-]+`
+
+/** Tokens of MySQL, with escapes in strings; and of PostgreSQL and SQLite, where only `E'…'` has them. */
+const tokens = {
+  mysql: tokenAfter(`${blank}|#[^\\n]*(?:\\n|$)`, [escaped, names, word]),
+  standard: tokenAfter(blank, [`[eE]${escaped}`, plain, names, dollar, word.replace('$', '')]),
+}
+
+function tokenAfter(blanks: string, parts: readonly string[]): RegExp {
+  return new RegExp(`(?<blanks>(?:${blanks})*)(?:${parts.join('|')}|$|[^])`, 'uy')
+}
+
+/** What only dumps of PostgreSQL and SQLite have. */
+const standardMark = /PostgreSQL|^PRAGMA$|standard_conforming_strings/
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', 0: '\0', Z: '\u001a' }
+
+/** Thrown if the rest of a row is in the next part of the file. */
+const incomplete = Symbol('incomplete')
+
+/** Yields the rows of all tables. Throws `malformed_body`, and `validation_failed` on `source` for `COPY` statements. */
+export async function* readSql(text: AsyncIterable<string>): AsyncGenerator<SqlRow> {
+  const parser = new SqlParser()
+  for await (const part of text) yield* parser.rows(part, false)
+  yield* parser.rows('', true)
+}
+
+type Table = Pick<SqlRow, 'table' | 'columns'>
+
+class SqlParser {
+  #text = ''
+  #at = 0
+  /** The start of the last token. */
+  #last = 0
+  #isEnd = false
+  #dialect: keyof typeof tokens = 'mysql'
+  /** The table of the `INSERT` statement, or what else is being read. */
+  #state: Table | 'statement' | 'rest' = 'statement'
+  readonly #columns = new Map<string, readonly string[]>()
+  /** Of the text before `#counted`. */
+  readonly #position = new Position()
+  #counted = 0
+
+  /** Returns the rows that end in a part. */
+  rows(part: string, isEnd: boolean): SqlRow[] {
+    this.#locate(this.#at)
+    this.#text = this.#text.slice(this.#at) + part
+    this.#at = 0
+    this.#counted = 0
+    this.#isEnd = isEnd
+    const rows: SqlRow[] = []
+    for (;;) {
+      const start = this.#at
+      try {
+        const row = this.#step()
+        if (row === null) return rows
+        if (row !== undefined) rows.push(row)
+      } catch (error) {
+        if (error !== incomplete) throw error
+        this.#at = start
+        if (this.#text.length - start > maxValueLength) this.#fail('a value or a quote does not end', start)
+        return rows
+      }
+    }
+  }
+
+  /** Reads a row, the start of a statement, or a token of a statement that nobody needs. Returns null at the end. */
+  #step(): SqlRow | null | undefined {
+    if (typeof this.#state === 'object') return this.#row(this.#state)
+    const token = this.#next()
+    if (token === '') {
+      if (this.#state === 'rest' && !this.#isEnd) throw incomplete
+      return null
+    }
+    if (standardMark.test(token)) this.#dialect = 'standard'
+    if (token === ';') this.#state = 'statement'
+    else if (this.#state === 'statement') this.#state = this.#statement(token.toUpperCase())
+    return undefined
+  }
+
+  #statement(command: string): Table | 'rest' {
+    if (command === 'COPY') throw validationFailed([new Refusal('unknown_format.copy').at('source')])
+    if (command === 'CREATE') return this.#createTable()
+    return command === 'INSERT' || command === 'REPLACE' ? this.#insert() : 'rest'
+  }
+
+  #createTable(): 'rest' {
+    for (let token = this.#next(); token.toUpperCase() !== 'TABLE'; token = this.#next()) {
+      if (!/^(?:TEMPORARY|TEMP|UNLOGGED|GLOBAL|LOCAL)$/i.test(token)) return this.#back()
+    }
+    let name = this.#next()
+    while (/^(?:IF|NOT|EXISTS)$/i.test(name)) name = this.#next()
+    name = this.#qualified(name)
+    if (this.#next() !== '(') return this.#back()
+    const columns: string[] = []
+    for (let [depth, isFirst] = [1, true]; depth > 0; ) {
+      const token = this.#next()
+      if (token === '') this.#fail('the statement ends too early')
+      if (isFirst && !notColumns.test(token)) columns.push(unquoted(token))
+      isFirst = depth === 1 && token === ','
+      depth += depthOf(token)
+    }
+    this.#columns.set(name, columns)
+    return 'rest'
+  }
+
+  /** Reads `INTO table (columns) VALUES`. */
+  #insert(): Table | 'rest' {
+    let token = this.#next()
+    while (/^(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE|OR|REPLACE|INTO)$/i.test(token)) token = this.#next()
+    if (token.startsWith('"') || /^public\./i.test(token)) this.#dialect = 'standard'
+    const table = this.#qualified(token)
+    let columns: string[] | null = null
+    for (token = this.#next(); !/^VALUES?$/i.test(token); token = this.#next()) {
+      if (token === '' || token === ';' || /^(?:SELECT|SET|DEFAULT)$/i.test(token)) return this.#back()
+      if (token === '(') columns = []
+      else if (columns !== null && token !== ',' && token !== ')' && !/^OVERRIDING$|^SYSTEM$|^USER$/i.test(token))
+        columns.push(unquoted(token))
+    }
+    const known = columns ?? this.#columns.get(table)
+    if (known === undefined) throw validationFailed([new Refusal('unknown_format.names').at('source')])
+    return { table, columns: known }
+  }
+
+  /** Reads the last part of a name such as `public.links`. */
+  #qualified(token: string): string {
+    let name = token
+    for (;;) {
+      const at = this.#at
+      const more = this.#next()
+      if (more.startsWith('.') || name.endsWith('.')) {
+        name = more === '.' ? this.#next() : more.replace(/^\./, '')
+        continue
+      }
+      this.#at = at
+      return unquoted(name).split('.').at(-1) ?? ''
+    }
+  }
+
+  #row({ table, columns }: Table): SqlRow | undefined {
+    const open = this.#next()
+    if (open === ',') return undefined
+    if (open !== '(') {
+      if (open === '') this.#fail('the statement ends too early')
+      this.#state = open === ';' ? 'statement' : 'rest'
+      return undefined
+    }
+    const start = this.#last
+    const values: (string | null)[] = []
+    while (this.#value(values));
+    if (values.length !== columns.length) {
+      this.#fail(`the row has ${values.length} values for ${columns.length} columns`, start)
+    }
+    return { table, columns, values, line: this.#locate(start).line }
+  }
+
+  /** Adds a value. Returns false after the last one. */
+  #value(values: (string | null)[]): boolean {
+    const parts: string[] = []
+    let token = this.#next()
+    for (let depth = 0; depth > 0 || (token !== ',' && token !== ')'); token = this.#next()) {
+      if (token === '' || token === ';') this.#fail('the row is not complete')
+      depth += depthOf(token)
+      parts.push(token)
+    }
+    // Of an expression, only the first string or word counts: `'[]'::jsonb`.
+    const text = parts.find(isText)
+    const [first = 'NULL'] = parts
+    values.push(text === undefined ? (/^null$/i.test(first) ? null : first) : this.#textOf(text))
+    return token === ','
+  }
+
+  #textOf(token: string): string {
+    const start = token.search(/['"]/)
+    const quote = token.charAt(start)
+    const text = token.slice(start + 1, -1)
+    const whole = text.includes(quote) ? text.replaceAll(quote + quote, quote) : text
+    if ((this.#dialect === 'standard' && start === 0) || !text.includes('\\')) return whole
+    // `\'` has one quote, so that the pairs above are not next to a backslash that escapes the first of them.
+    return text.replace(/\\([\s\S])|''/g, (pair, escaping: string | undefined) => {
+      if (escaping === undefined) return pair.charAt(0)
+      return escapes[escaping] ?? (/[%_]/.test(escaping) ? pair : escaping)
+    })
+  }
+
+  /** Makes the last token the next one. */
+  #back(): 'rest' {
+    this.#at = this.#last
+    return 'rest'
+  }
+
+  /** Returns the next token, '' at the end. */
+  #next(): string {
+    const pattern = tokens[this.#dialect]
+    pattern.lastIndex = this.#at
+    const match = pattern.exec(this.#text)
+    const [whole = ''] = match ?? []
+    const blanks = match?.groups?.blanks ?? ''
+    const end = this.#at + whole.length
+    const token = blanks === '' ? whole : whole.slice(blanks.length)
+    const isOpen = token.length === 1 && opening.includes(token)
+    if (!this.#isEnd && (end >= this.#text.length || isOpen)) throw incomplete
+    this.#last = end - token.length
+    if (isOpen && token !== '/' && token !== '$') this.#fail('a quote is never closed')
+    if (blanks.length > 20 && standardMark.test(blanks)) this.#dialect = 'standard'
+    this.#at = end
+    return token
+  }
+
+  /** Returns the position of an offset in the text, which may not be before that of the last call. */
+  #locate(offset: number): Position {
+    this.#position.passed(this.#text.slice(this.#counted, offset))
+    this.#counted = Math.max(this.#counted, offset)
+    return this.#position
+  }
+
+  #fail(problem: string, offset = this.#last): never {
+    throw malformed(this.#locate(offset), problem, 'Create the dump again.')
+  }
+}
+
+/** Tokens of one character, if the end of a string, name or comment is missing. */
+const opening = '\'"`/$'
+/** How other parts of a `CREATE TABLE` statement start. */
+const notColumns = /^(?:PRIMARY|KEY|UNIQUE|INDEX|CONSTRAINT|FOREIGN|CHECK|FULLTEXT|SPATIAL|EXCLUDE|LIKE)$/i
+
+function depthOf(token: string): number {
+  return token === '(' ? 1 : token === ')' ? -1 : 0
+}
+
+function isText(token: string): boolean {
+  const last = token.charAt(token.length - 1)
+  return last === "'" || last === '"'
+}
+
+function unquoted(token: string): string {
+  const quote = token.charAt(0)
+  return quote === '"' || quote === '`' ? token.slice(1, -1).replaceAll(quote + quote, quote) : token
+}

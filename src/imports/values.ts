@@ -1,0 +1,151 @@
+/** Values in the cells and members of files: addresses, times, numbers and texts. */
+import { domainToASCII } from 'node:url'
+import { validationFailed } from '../errors.ts'
+import { maxTagName } from '../forms/rules.ts'
+import { decodePercent, foldCase, parseBoundedText } from '../lib/text.ts'
+import { parseTimeZone, TimeZone } from '../lib/time-zone.ts'
+import { maxTags } from '../links/link.ts'
+import { Refusal } from '../violations.ts'
+import type { FileAddress } from './file-row.ts'
+
+/** Returns the text of a value: '' for null and for objects. */
+export function textOf(value: unknown): string {
+  return value === null || value === undefined || typeof value === 'object' ? '' : String(value)
+}
+
+const shortUrl = /^(?:(?:[a-z][a-z\d+.-]*:)?\/\/)?([^/?#]*)([^?#]*)/is
+/** More than any host has. Conversion takes quadratic time. */
+const maxHost = 1024
+
+/** Parses a short URL with or without a scheme. Returns null for an empty text. */
+export function parseAddress(text: string): FileAddress | null {
+  const trimmed = text.trim()
+  if (trimmed === '') return null
+  const [, authority = '', path = ''] = shortUrl.exec(trimmed) ?? []
+  return addressOf(authority, decodePercent(path) ?? path)
+}
+
+/** Returns the address of a host, which may be empty, and a decoded path. */
+export function addressOf(authority: string, path: string): FileAddress {
+  const name = authority
+    .slice(0, maxHost)
+    .trim()
+    .toLowerCase()
+    .replace(/^.*@|:\d*$|\.$/g, '')
+  const host = name === '' ? null : domainToASCII(name) || name
+  // No database stores NUL. Every other control character makes the alias unsupported, too.
+  const stored = path.replaceAll('\0', '\u0001').toWellFormed()
+  return { host, path: stored.replace(/^\//, '').replace(/\/$/, '') }
+}
+
+const timePattern = /^(\d{4}-\d\d-\d\d)(?:[t ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(z|[+-]\d\d(?::?\d\d)?)?)?$/i
+
+/** Returns the difference from UTC of an offset such as `+0200`, in milliseconds. Null if it is none. */
+export function parseOffset(text: string): number | null {
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(text) ?? []
+  if (sign === undefined || Number(hours) > 18 || Number(minutes) > 59) return null
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * 60_000
+}
+
+/** Reads times. Those without an offset are in the zone of the file. */
+export class FileTimes {
+  readonly #offsetAt: ((localMs: number) => number) | null
+
+  /** `zone` is an IANA name or an offset. Throws `validation_failed` on `time_zone`. */
+  constructor(zone: string | null) {
+    this.#offsetAt = zone === null ? null : offsetsOf(zone)
+  }
+
+  /** Returns RFC 3339 in UTC, null for no time, undefined for an unknown form. Throws if a time needs the zone. */
+  parse(value: unknown): string | null | undefined {
+    const text = textOf(value).trim()
+    if (text === '' || text.startsWith('0000-00-00')) return null
+    if (/^\d{10}$|^\d{13}$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
+    const [whole, date, time = '00:00:00', fraction = '', zone] = timePattern.exec(text) ?? []
+    const localMs = whole === undefined ? Number.NaN : Date.parse(`${date}T${time}.${fraction.slice(0, 3) || '0'}Z`)
+    // `Date` turns February 30 into March 1 or 2.
+    if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(`${date}T${time}`)) return undefined
+    const offset = zone === undefined ? this.#offset(localMs, text) : /z/i.test(zone) ? 0 : parseOffset(zone)
+    return offset === null ? undefined : new Date(localMs - offset).toISOString()
+  }
+
+  #offset(localMs: number, text: string): number {
+    if (this.#offsetAt !== null) return this.#offsetAt(localMs)
+    throw validationFailed([new Refusal('required.time_zone', { time: text }).at('time_zone')])
+  }
+}
+
+function offsetsOf(name: string): (localMs: number) => number {
+  const offset = name.toUpperCase() === 'Z' ? 0 : parseOffset(name)
+  if (offset !== null) return () => offset
+  const known = parseTimeZone(name)
+  if (known === undefined) throw validationFailed([new Refusal('not_allowed.time_zone').at('time_zone')])
+  const zone = new TimeZone(known)
+  const offsetAt = (ms: number) => zone.spanAt(ms).offsetMs
+  return (localMs) => offsetAt(localMs - offsetAt(localMs))
+}
+
+/** Returns a number, null for no number, undefined for an unknown form. */
+export function parseCount(value: unknown): number | null | undefined {
+  const text = textOf(value).trim()
+  if (text === '') return null
+  const count = /^(?:\d+|\d{1,3}(?:,\d{3})+)$/.test(text) ? Number(text.replaceAll(',', '')) : Number.NaN
+  return Number.isSafeInteger(count) ? count : undefined
+}
+
+const flags: Readonly<Record<string, string>> = {
+  yes: 'true',
+  no: 'false',
+  t: 'true',
+  f: 'false',
+  1: 'true',
+  0: 'false',
+}
+
+/** Returns `true` or `false`, and unknown texts unchanged. */
+export function flagOf(value: unknown): string {
+  const text = textOf(value).trim().toLowerCase()
+  return flags[text] ?? text
+}
+
+/** Returns whether a value says that the link has something: a text, a number, a flag or a list. */
+export function isSet(value: unknown): boolean {
+  if (typeof value === 'object') return value !== null && Object.keys(value).length > 0
+  return !/^(?:|\W?0(?:[.,]0+)?|false|no|null|\{\}|\[\])$/.test(textOf(value).trim().toLowerCase())
+}
+
+/** A text, and whether something of it is lost. */
+interface Fitted {
+  readonly text: string
+  readonly isCut: boolean
+}
+
+/** Returns a text without control characters, of at most `most` code points. Only notes have several lines. */
+export function fitText(value: unknown, most: number, isMultiline: boolean): Fitted {
+  const lines = textOf(value).replaceAll('\r\n', '\n').toWellFormed()
+  const plain = isMultiline ? lines.replace(/[^\P{Cc}\n\t]/gu, '') : lines.replace(/\s+/g, ' ').replace(/\p{Cc}/gu, '')
+  // Normalization takes quadratic time in the marks on a letter, and never shortens a text to less than a quarter.
+  const characters = [
+    ...plain
+      .trim()
+      .slice(0, 4 * most)
+      .normalize(),
+  ]
+  const isCut = characters.length > most || plain.trim().length > 4 * most
+  return { text: isCut ? characters.slice(0, most).join('').trim() : characters.join(''), isCut }
+}
+
+/** Returns names of tags with commas between them. `separator` separates them in a text. */
+export function fitTags(value: unknown, separator: string | RegExp): Fitted {
+  const listed = Array.isArray(value) ? value.map((tag) => textOf(tag?.name ?? tag)) : textOf(value).split(separator)
+  const names = new Map<string, string>()
+  let isCut = false
+  for (const name of listed.map((each) => each.trim()).filter((each) => each !== '')) {
+    const tag = /[\p{Cc}\p{Cs},]/u.test(name) ? null : parseBoundedText(name, maxTagName)
+    const isFull = names.size === maxTags
+    if (typeof tag !== 'string') isCut = true
+    else if (!names.has(foldCase(tag)) && isFull) isCut = true
+    else if (!isFull) names.set(foldCase(tag), tag)
+  }
+  return { text: [...names.values()].join(','), isCut }
+}

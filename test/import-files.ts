@@ -1,0 +1,53 @@
+/** Reads files of imports from texts. */
+import { Failure } from '../src/errors.ts'
+import type { FileClicks, FileColumn, FileRow, Source } from '../src/imports/file-row.ts'
+import { type ReadingOptions, readFile } from '../src/imports/reading.ts'
+
+export interface ReadFile {
+  readonly source: Source
+  readonly isCaseSensitive: boolean
+  readonly columns: readonly FileColumn[]
+  readonly rows: readonly FileRow[]
+  readonly cells: readonly (readonly string[] | null)[]
+  readonly clicks: readonly FileClicks[]
+}
+
+const defaults: ReadingOptions = { source: 'auto', type: null, timeZone: null, columns: null, generateAliases: false }
+
+/** Reads a file to its end, in chunks of some bytes. */
+export async function readText(
+  file: string | Uint8Array,
+  options: Partial<ReadingOptions> = {},
+  chunkBytes = 1000,
+): Promise<ReadFile> {
+  const bytes = Buffer.from(file)
+  async function* chunks() {
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes)
+  }
+  const { items, ...reading } = await readFile(chunks(), { ...defaults, ...options })
+  const rows: FileRow[] = []
+  const cells: (readonly string[] | null)[] = []
+  const clicks: FileClicks[] = []
+  for await (const item of items) {
+    if ('clicks' in item) clicks.push(item.clicks)
+    else {
+      rows.push(item.row)
+      cells.push(item.cells)
+    }
+  }
+  return { ...reading, rows, cells, clicks }
+}
+
+/** Returns the failure of a file: the violations, or the code and the message. */
+export async function failureOf(file: string | Uint8Array, options: Partial<ReadingOptions> = {}): Promise<string> {
+  try {
+    await readText(file, options)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const [violation] = error.facts.violations ?? []
+    return violation === undefined
+      ? `${error.code}: ${error.message}`
+      : `${violation.field} ${violation.code}: ${violation.message}`
+  }
+  return 'no failure'
+}
