@@ -245,7 +245,8 @@ async function validChange(
 ): Promise<LinkChange> {
   const { domain_id, redirect_password: _, ...change } = values
   const all = [...violations, ...domainViolations(old, domain_id)]
-  const further = await furtherShortUrls(tx, account, [old.id], shortUrl)
+  const mayLoop = change.url !== undefined || change.rules !== undefined || change.alias !== undefined
+  const further = await furtherShortUrls(tx, account, mayLoop ? [old.id] : [], shortUrl)
   all.push(...(await spaceViolations(tx, account, change.space_id)))
   all.push(...changeViolations(old, change, further.get(old.id) ?? [], shortUrl))
   if (all.length > 0) throw validationFailed(all)

@@ -214,7 +214,8 @@ async function planUpdate(
   const space = values.space_id ?? null
   const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
   const domain = await targetDomain(tx, account, values.domain_id)
-  const further = await furtherShortUrls(tx, account, ids, rules.shortUrl)
+  const mayLoop = [values.url, values.rules, values.domain_id, replacement].some((value) => value !== undefined)
+  const further = await furtherShortUrls(tx, account, mayLoop ? ids : [], rules.shortUrl)
   const replaced = new Map<number, ReplacedDestinations>()
   const failureOf = (link: LinkRow | undefined) => {
     // The domain of a link without its name is being removed.
