@@ -104,7 +104,7 @@ test('keeps what is saved when it is stopped, and continues with the rest', asyn
   const services = new OldServices({ hosts: new Map([['old.example', endpoint]]), pauseMs: 0 })
   const { source, resultOf } = sourceOf(addressesOn('old.example', 0))
   const parts = { services, fingerprint, ownAnswers }
-  await assert.rejects(prove(source, parts, controller.signal), { name: 'AbortError' })
+  await prove(source, parts, controller.signal)
   assert.deepEqual([0, 1, 2, 3].map(resultOf), ['same_location', 'same', undefined, undefined])
   asked.length = 0
   await prove(source, parts, new AbortController().signal)

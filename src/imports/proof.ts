@@ -53,7 +53,7 @@ interface ProofParts {
 /** Hosts that are asked at the same time. */
 const maxHosts = 8
 
-/** Proves all pending addresses. Rejects if the signal aborts: what is saved stays, and the next run continues. */
+/** Proves all pending addresses. Ends early if the signal aborts: the next run continues. Rejects like the source. */
 export async function prove(source: ProofSource, parts: ProofParts, signal: AbortSignal): Promise<void> {
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])
@@ -62,11 +62,11 @@ export async function prove(source: ProofSource, parts: ProofParts, signal: Abor
     try {
       for await (const group of groups) await proveGroup(group, source, parts, either)
     } catch (error) {
-      failed.abort(error)
+      if (!signal.aborted) failed.abort(error)
     }
   })
   await Promise.all(workers)
-  either.throwIfAborted()
+  failed.signal.throwIfAborted()
 }
 
 async function proveGroup(group: string, source: ProofSource, parts: ProofParts, signal: AbortSignal): Promise<void> {
