@@ -61,6 +61,7 @@ export function readDay(members: Readonly<Record<string, unknown>>): { values: D
   for (const dimension of factDimensions) violations.push(...readValues(dimension, named[dimension] ?? [], values))
   if (violations.length > 0) return { values, violations }
   const people = peopleOf(values)
+  if (people > 0) values.breakdowns.addresses.set(null, people)
   for (const dimension of factDimensions) {
     const breakdown = values.breakdowns[dimension]
     if (breakdown.size === 0 && people > 0) breakdown.set(null, people)

@@ -17,11 +17,11 @@ test('recognizes /robots.txt and /favicon.ico in any case', () => {
   assert.deepEqual(pathOf('/robots.txt+'), alias('robots.txt', true))
 })
 
-test('decodes an alias once, folds it to NFC and ignores one trailing slash', () => {
-  const sameAsSummer = ['/summer', '/Summer', '/summer/', '/%73ummer', '/summer?x', '/summer/?x', '/summer%2F']
-  for (const target of sameAsSummer) assert.deepEqual(pathOf(target), alias('summer'), target)
-  for (const target of ['/%C3%A9t%C3%A9', '/E%CC%81te%CC%81', '/%C3%89T%C3%89']) {
-    assert.deepEqual(pathOf(target), alias('été'), target)
+test('decodes an alias once, composes it to NFC with its case, and ignores one trailing slash', () => {
+  const sameAsSummer = ['/Summer', '/Summer/', '/%53ummer', '/Summer?x', '/Summer/?x', '/Summer%2F']
+  for (const target of sameAsSummer) assert.deepEqual(pathOf(target), alias('Summer'), target)
+  for (const target of ['/%C3%89t%C3%A9', '/E%CC%81te%CC%81']) {
+    assert.deepEqual(pathOf(target), alias('Été'), target)
   }
   assert.deepEqual(pathOf('/a%2525'), alias('a%25'))
   assert.deepEqual(pathOf('/a/b'), alias('a/b'))
@@ -31,7 +31,7 @@ test('decodes an alias once, folds it to NFC and ignores one trailing slash', ()
 })
 
 test('reads a final plus as a request for the preview', () => {
-  for (const target of ['/summer+', '/SUMMER+/', '/summer%2B', '/summer+?x=y+']) {
+  for (const target of ['/summer+', '/summer+/', '/summer%2B', '/summer+?x=y+']) {
     assert.deepEqual(pathOf(target), alias('summer', true), target)
   }
   assert.deepEqual(pathOf('/summer?x=y+'), alias('summer'))
@@ -49,7 +49,7 @@ test('rejects undecodable and overlong aliases', () => {
     '*',
     '',
     'http:///a',
-    `/${'a'.repeat(600)}`,
+    `/${'a'.repeat(1_100)}`,
   ]
   for (const target of strange) assert.deepEqual(pathOf(target), { kind: 'undecodable' }, target)
 })
@@ -72,7 +72,7 @@ test('reads every spelling of an alias as the same alias', () => {
     fc.property(name, fc.boolean(), (text, isShouted) => {
       const written = encodeURIComponent(isShouted ? text.toUpperCase() : text.normalize('NFD'))
       const found = pathOf(`/${written}`)
-      if (found.kind === 'alias') assert.equal(found.alias, foldCase(text))
+      if (found.kind === 'alias') assert.equal(foldCase(found.alias), foldCase(text))
       else assert.match(foldCase(text), /^(robots\.txt|favicon\.ico)$/)
     }),
     { numRuns: runs(500) },
