@@ -12,8 +12,8 @@ import { addressOf, type FileTimes, isSet, parseAddress, parseCount, textOf } fr
 type Fact = readonly [dimension: LinkDimension, value: string, count: number]
 type Class = FileClicks['class']
 
-/** Hours in memory, which take 10 MB. */
-const maxHours = 10_000
+/** Hours in memory, which take a few megabytes. */
+const maxHours = 4_000
 
 interface Hour extends FileClicks {
   count: number

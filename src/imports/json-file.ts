@@ -14,11 +14,11 @@ export interface JsonRecord {
 const lists = ['links', 'data', 'shortUrls.data', 'visits.data']
 const heads = lists.map((list) => list.split('.', 1).join())
 
-/** Yields the records of a file. Throws `malformed_body`. Only one record is in memory. */
-export async function* readJson(text: AsyncIterable<string>): AsyncGenerator<JsonRecord> {
+/** Yields the records of a file, in batches. Throws `malformed_body`. */
+export async function* readJson(text: AsyncIterable<string>): AsyncGenerator<JsonRecord[]> {
   const parser = new RecordParser()
-  for await (const part of text) yield* parser.write(part)
-  yield* parser.end()
+  for await (const part of text) yield parser.write(part)
+  yield parser.end()
 }
 
 class RecordParser {

@@ -41,7 +41,12 @@ export async function readFile(bytes: AsyncIterable<Uint8Array>, options: Readin
   const tables = sourceTables.filter(({ source }) => options.source === 'auto' || options.source === source)
   if (type === 'csv') return readTable(start, text, tables, options)
   const { generateAliases: generatesAliases } = options
-  const { table, items } = await readRecords(text, type === 'sql' ? 'sql' : 'json', { tables, times, generatesAliases })
+  const { table, items } = await readRecords(text, {
+    tables,
+    kind: type === 'sql' ? 'sql' : 'json',
+    times,
+    generatesAliases,
+  })
   return { source: table.source, isCaseSensitive: table.isCaseSensitive, columns: [], items }
 }
 

@@ -11,52 +11,58 @@ import { addressOf, FileTimes, isSet, textOf } from './values.ts'
 
 interface Options extends Pick<RowOptions, 'times' | 'generatesAliases'> {
   readonly tables: readonly SourceTable[]
+  readonly kind: 'json' | 'sql'
 }
 
-/** A record of either kind of file. */
-interface FileRecord {
-  /** The same for records with the same names and meaning. */
-  readonly group: string
-  /** The list of a JSON record. */
-  readonly list: string | undefined
-  readonly names: readonly string[]
-  readonly has: (name: string) => boolean
+/** Records with the same names: a list of JSON, or a table. */
+interface Group {
+  /** The path of a JSON list. */
+  readonly list?: string
+  readonly namesOf: (value: unknown) => readonly string[]
   readonly find: Find
+}
+
+interface FileRecord {
+  readonly group: Group
   readonly value: unknown
   readonly line: number | null
+  /** Whether it is the rest of a page of JSON, after its records. */
   readonly isPage: boolean
 }
 
-/** Records that are read to recognize a JSON file: some of the first ones may lack a required key. */
+/** Records that are read to recognize a file: some of the first ones may lack a required key. */
 const maxWaiting = 1_000
 
 /** Returns the source of a file, and its rows and clicks. Throws `validation_failed` on `source` or `body`. */
 export async function readRecords(
   text: AsyncIterable<string>,
-  kind: 'json' | 'sql',
   options: Options,
 ): Promise<{ readonly table: SourceTable; readonly items: AsyncIterable<FileItem> }> {
-  const records = kind === 'json' ? jsonRecords(text) : sqlRecords(text)
-  const waiting: FileRecord[] = []
+  const batches = options.kind === 'json' ? jsonRecords(text) : sqlRecords(text)
+  let waiting: FileRecord[] = []
   for (;;) {
-    const { value, done } = await records.next()
+    const { value, done } = await batches.next()
+    const batch: readonly FileRecord[] = done ? [] : value
+    const found = batch.map((record) => formatOf(record, options)).find((each) => each !== null)
+    // Dumps start with other tables, which may be long.
+    waiting = options.kind === 'sql' && found === undefined ? waiting.concat(batch).slice(0, 1) : waiting.concat(batch)
+    if (found !== undefined) {
+      const { table } = found
+      return { table, items: new RecordItems(table, options).read(waiting, batches) }
+    }
     if (done || waiting.length >= maxWaiting) {
       const first = waiting.find(({ isPage }) => !isPage)
-      throw first === undefined ? missingRows() : unknownFormat(first.names)
+      throw first === undefined ? missingRows() : unknownFormat(first.group.namesOf(first.value))
     }
-    const found = value.isPage ? null : formatOf(value, kind, options.tables)
-    // Dumps have many tables. The first one is enough for a message.
-    if (found !== null || kind === 'json' || waiting.length === 0) waiting.push(value)
-    if (found === null) continue
-    const { table } = found
-    return { table, items: new RecordItems(kind, table, options).read(waiting, records) }
   }
 }
 
-function formatOf({ has, list }: FileRecord, kind: 'json' | 'sql', tables: readonly SourceTable[]): Found | null {
+function formatOf({ group, value, isPage }: FileRecord, { kind, tables }: Options): Found | null {
+  if (isPage) return null
+  const names = new Set(kind === 'sql' ? group.namesOf(value).map(normalized) : group.namesOf(value))
   return findFormat(tables, (format) => {
-    const isThere = format.kind === kind && (kind === 'sql' || (format.list ?? '') === list)
-    return isThere && hasAll(format.requires, has)
+    const isThere = format.kind === kind && format.list === group.list
+    return isThere && hasAll(format.requires, (name) => names.has(kind === 'sql' ? normalized(name) : name))
   })
 }
 
@@ -65,115 +71,117 @@ type Reader =
   | { readonly clicks: ClickReader }
   | { readonly key: readonly { readonly get: Get }[]; readonly host: Get | null }
 
+/** The address of clicks that belong to no link: the root never is one. */
+const nobody = addressOf('', '')
+
 /** Reads the records of a recognized file. */
 class RecordItems {
-  readonly #kind: 'json' | 'sql'
   readonly #table: SourceTable
   readonly #options: Options
   readonly #references = new References()
-  readonly #readers = new Map<string, Reader | null>()
+  readonly #readers = new Map<Group, Reader | null>()
   readonly #hours = new ClickHours()
   /** Clicks of the current page, whose address is next to their list. */
   readonly #pageHours = new ClickHours()
-  /** Pages whose link may follow, and their clicks. */
-  readonly #late: { readonly page: unknown; readonly clicks: readonly FileClicks[]; readonly reader: ClickReader }[] =
-    []
   #pageReader: ClickReader | null = null
+  /** Clicks whose links may follow. */
+  readonly #late: (() => FileClicks[])[] = []
 
-  constructor(kind: 'json' | 'sql', table: SourceTable, options: Options) {
-    this.#kind = kind
+  constructor(table: SourceTable, options: Options) {
     this.#table = table
     this.#options = options
   }
 
-  async *read(first: readonly FileRecord[], rest: AsyncIterable<FileRecord>): AsyncGenerator<FileItem> {
+  async *read(first: readonly FileRecord[], rest: AsyncIterable<readonly FileRecord[]>): AsyncGenerator<FileItem> {
     let isEmpty = true
-    for await (const record of inOrder(first, rest)) {
-      const row = this.#read(record)
-      if (row !== null) {
+    for await (const batch of inOrder(first, rest)) {
+      for (const record of batch) {
+        const row = this.#read(record)
+        if (row === null) continue
         isEmpty = false
         yield { row, cells: null }
       }
-      if (this.#hours.isFull) yield* itemsOf(this.#hours.take())
+      if (this.#hours.isFull) for (const clicks of this.#hours.take()) yield { clicks }
     }
     if (isEmpty) throw missingRows()
-    yield* itemsOf(this.#hours.take())
-    for (const { page, clicks, reader } of this.#late) {
-      const address = reader.addressOf(page) ?? nobody
-      yield* itemsOf(clicks.map((each) => ({ ...each, address })))
-    }
+    const late = this.#late.flatMap((take) => take())
+    for (const clicks of [...this.#hours.take(), ...late]) yield { clicks }
   }
 
-  #read(record: FileRecord): FileRow | null {
-    if (record.isPage) {
-      const clicks = this.#pageHours.take()
-      if (this.#pageReader !== null && clicks.length > 0) {
-        this.#late.push({ page: record.value, clicks, reader: this.#pageReader })
-      }
+  #read({ group, value, line, isPage }: FileRecord): FileRow | null {
+    if (isPage) {
+      this.#endPage(value)
       return null
     }
-    const reader = this.#readerOf(record)
+    const reader = this.#readerOf(group, value)
     if (reader === null) return null
-    if ('rows' in reader) return reader.rows.read(record.value, record.line)
+    if ('rows' in reader) return reader.rows.read(value, line)
     if ('clicks' in reader) {
-      const address = reader.clicks.addressOf(record.value)
+      const address = reader.clicks.addressOf(value)
       this.#pageReader = reader.clicks
-      reader.clicks.read(record.value, address ?? nobody, address === null ? this.#pageHours : this.#hours)
-    } else this.#references.hosts.set(keyOf(reader.key, record.value), textOf(reader.host?.(record.value)))
+      reader.clicks.read(value, address ?? nobody, address === null ? this.#pageHours : this.#hours)
+    } else this.#references.hosts.set(keyOf(reader.key, value), textOf(reader.host?.(value)))
     return null
   }
 
-  /** Returns how records of a group are read; null if they are not. Throws if their table belongs to another source. */
-  #readerOf(record: FileRecord): Reader | null {
-    let reader = this.#readers.get(record.group)
+  #endPage(page: unknown): void {
+    const [clicks, reader] = [this.#pageHours.take(), this.#pageReader]
+    if (clicks.length === 0) return
+    this.#late.push(() => clicks.map((each) => ({ ...each, address: reader?.addressOf(page) ?? nobody })))
+  }
+
+  /** Returns how the records of a group are read; null if they are not. Throws if they belong to another source. */
+  #readerOf(group: Group, value: unknown): Reader | null {
+    let reader = this.#readers.get(group)
     if (reader === undefined) {
-      reader = this.#newReader(record)
-      this.#readers.set(record.group, reader)
+      reader = this.#newReader(group, value)
+      this.#readers.set(group, reader)
     }
     return reader
   }
 
-  #newReader(record: FileRecord): Reader | null {
-    const { times, tables, generatesAliases } = this.#options
-    const isJson = this.#kind === 'json'
-    const found = isJson ? listFormat(this.#table, record.list) : formatOf(record, this.#kind, tables)
+  #newReader(group: Group, value: unknown): Reader | null {
+    const { times, generatesAliases, kind } = this.#options
+    const sent = { group, value, line: null, isPage: false }
+    const found = kind === 'json' ? listFormat(this.#table, group) : formatOf(sent, this.#options)
     if (found === null) return null
     if (found.table !== this.#table) throw ambiguousFormat([this.#table, found.table])
     const { table, format } = found
-    const { find } = record
+    const { find } = group
     const zoned = format.timeZone === undefined ? times : new FileTimes(format.timeZone)
-    if (format.clicks !== undefined) return { clicks: new ClickReader(format.clicks, find, zoned, this.#references) }
+    const references = this.#references
+    if (format.clicks !== undefined) return { clicks: new ClickReader(format.clicks, find, zoned, references) }
     if (format.hosts !== undefined) {
       const key = (format.key ?? []).map((name) => ({ get: find(name) ?? (() => null) }))
       return { key, host: find(format.hosts) }
     }
-    const references = this.#references
     return { rows: new RowReader({ table, format, find, times: zoned, generatesAliases, references }) }
   }
 }
 
-/** The address of clicks that belong to no link: the root never is one. */
-const nobody = addressOf('', '')
-
-/** Returns the format of the records in a list. Each source has one for a list. */
-function listFormat(table: SourceTable, list: string | undefined): Found | null {
-  const format = table.formats.find((each) => each.kind === 'json' && (each.list ?? '') === list)
+/** Returns the format of the records in a list: some of them may lack a required key. Each source has one for a list. */
+function listFormat(table: SourceTable, { list }: Group): Found | null {
+  const format = table.formats.find((each) => each.kind === 'json' && each.list === list)
   return format === undefined ? null : { table, format }
 }
 
-function itemsOf(clicks: readonly FileClicks[]): FileItem[] {
-  return clicks.map((each) => ({ clicks: each }))
-}
-
-async function* inOrder(first: readonly FileRecord[], rest: AsyncIterable<FileRecord>): AsyncGenerator<FileRecord> {
-  yield* first
+async function* inOrder(
+  first: readonly FileRecord[],
+  rest: AsyncIterable<readonly FileRecord[]>,
+): AsyncGenerator<readonly FileRecord[]> {
+  yield first
   yield* rest
 }
 
-async function* jsonRecords(text: AsyncIterable<string>): AsyncGenerator<FileRecord> {
-  for await (const { list, value, isPage } of readJson(text)) {
-    const has = (name: string) => Object.hasOwn(value, name)
-    yield { group: list, list, names: Object.keys(value), has, find: findMember, value, line: null, isPage }
+async function* jsonRecords(text: AsyncIterable<string>): AsyncGenerator<FileRecord[]> {
+  const groups = new Map<string, Group>()
+  const groupOf = (list: string) => {
+    const group = groups.get(list) ?? { list, namesOf: (value) => Object.keys(value as object), find: findMember }
+    groups.set(list, group)
+    return group
+  }
+  for await (const records of readJson(text)) {
+    yield records.map(({ list, value, isPage }) => ({ group: groupOf(list), value, line: null, isPage }))
   }
 }
 
@@ -183,23 +191,31 @@ function findMember(name: string): Get {
     const start = name.slice(0, -1)
     return (value) => Object.entries(value as object).find(([key, each]) => key.startsWith(start) && isSet(each))?.[1]
   }
-  const [key = '', ...path] = name.split('.')
-  if (path.length === 0) return (value) => (value as Readonly<Record<string, unknown>>)[key]
-  const inner = findMember(path.join('.'))
+  const path = name.split('.')
   return (value) => {
-    const member = (value as Readonly<Record<string, unknown>>)[key]
-    return typeof member === 'object' && member !== null ? inner(member) : null
+    let member = value
+    for (const key of path) {
+      if (typeof member !== 'object' || member === null) return null
+      member = (member as Readonly<Record<string, unknown>>)[key]
+    }
+    return member
   }
 }
 
-async function* sqlRecords(text: AsyncIterable<string>): AsyncGenerator<FileRecord> {
-  let [columns, seen, find]: [readonly string[], ReadonlySet<string>, Find] = [[], new Set(), () => null]
-  for await (const { table, columns: names, values, line } of readSql(text)) {
-    if (names !== columns) {
-      ;[columns, seen, find] = [names, new Set(names.map(normalized)), findCell(names)]
-    }
-    const own = seen
-    const has = (name: string) => own.has(normalized(name))
-    yield { group: `${table} ${names.join()}`, list: undefined, names, has, find, value: values, line, isPage: false }
+async function* sqlRecords(text: AsyncIterable<string>): AsyncGenerator<FileRecord[]> {
+  const groups = new Map<string, Group>()
+  const groupOf = (table: string, columns: readonly string[]) => {
+    const key = `${table} ${columns.join()}`
+    const group = groups.get(key) ?? { namesOf: () => columns, find: findCell(columns) }
+    groups.set(key, group)
+    return group
+  }
+  // Each statement has a list of its own.
+  let [last, group]: [readonly string[] | null, Group | null] = [null, null]
+  for await (const rows of readSql(text)) {
+    yield rows.map(({ table, columns, values, line }) => {
+      if (group === null || last !== columns) [last, group] = [columns, groupOf(table, columns)]
+      return { group, value: values, line, isPage: false }
+    })
   }
 }

@@ -31,7 +31,7 @@ export function findCell(columns: readonly string[]): Find {
     const found = [...known.keys()].filter((at) => (start === null ? known[at] === own : known[at]?.startsWith(start)))
     const [first] = found
     if (first === undefined) return null
-    if (start === null) return (cells) => (cells as readonly (string | null)[])[first]
+    if (start === null) return (cells) => (cells as readonly (string | null)[])[first] ?? ''
     return (cells) => found.map((at) => (cells as readonly string[])[at]).find(isSet)
   }
 }
@@ -114,12 +114,15 @@ export class RowReader {
     return { line, addresses, host, fields, created_at, clicks, bots, losses: [...losses], refusal }
   }
 
+  /** Returns the value of a field and the name of its column. The name is '' if the record has none of the columns. */
   #value(field: keyof FieldNames, record: unknown): readonly [value: unknown, name: string] {
+    let known = ''
     for (const { name, get } of this.#columns[field] ?? []) {
       const value = get(record)
       if (!isEmpty(value)) return [value, name]
+      if (value !== undefined) known = name
     }
-    return [null, '']
+    return [null, known]
   }
 
   #host(record: unknown): string | null {
@@ -147,8 +150,9 @@ export class RowReader {
     const found = this.#value(field, record)
     const { kind } = linkFields[field]
     // An edited table clears a field, while services leave out what they don't have.
-    if (found[1] === '') {
-      if (this.#options.table.source === 'csv' && clearable.includes(kind)) draft.fields[field] = ''
+    if (found[0] === null) {
+      const isCleared = this.#options.table.source === 'csv' && found[1] !== '' && clearable.includes(kind)
+      if (isCleared) draft.fields[field] = ''
       return
     }
     const text = this.#text(draft, field, found)
@@ -210,7 +214,8 @@ function columnsOf(find: Find, names: readonly Name[]): Column[] {
     const [name, read] = typeof each === 'string' ? [each, null] : each
     const get = find(name)
     if (get === null) return []
-    return [{ name, get: read === null ? get : (record) => read(get(record)) }]
+    const meaning = (value: unknown) => (isEmpty(value) ? null : read?.(value))
+    return [{ name, get: read === null ? get : (record) => meaning(get(record)) }]
   })
 }
 

@@ -43,7 +43,7 @@ export interface ClickNames {
 /** A kind of file, or of table in a file. */
 export interface Format {
   readonly kind: 'csv' | 'json' | 'sql'
-  /** For JSON: the path of the list with the records. By default, a record is a page or an element of the outermost list. */
+  /** For JSON: the path of the list with the records. '': they are in the outermost list, or on their own. */
   readonly list?: string
   /** Names that it always has. Bars separate alternatives. */
   readonly requires: readonly string[]

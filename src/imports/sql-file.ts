@@ -19,7 +19,7 @@ const blank = String.raw`(?:\s+|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)`
 const names = '"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`'
 const escaped = String.raw`'[^'\\]*(?:(?:''|\\[\s\S])[^'\\]*)*'`
 const plain = "'[^']*(?:''[^']*)*'"
-const dollar = String.raw`\$(?<tag>\w*)\$[\s\S]*?\$\k<tag>\$`
+const dollar = String.raw`\$(\w*)\$[\s\S]*?\$\2\$`
 const word = String.raw`[\p{L}\p{N}_$.+-]+`
 
 /** Tokens of MySQL, with escapes in strings; and of PostgreSQL and SQLite, where only `E'…'` has them. */
@@ -29,7 +29,7 @@ const tokens = {
 }
 
 function tokenAfter(blanks: string, parts: readonly string[]): RegExp {
-  return new RegExp(`(?<blanks>(?:${blanks})*)(?:${parts.join('|')}|$|[^])`, 'uy')
+  return new RegExp(`((?:${blanks})*)(?:${parts.join('|')}|$|[^])`, 'uy')
 }
 
 /** What only dumps of PostgreSQL and SQLite have. */
@@ -39,11 +39,11 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b
 /** Thrown if the rest of a row is in the next part of the file. */
 const incomplete = Symbol('incomplete')
 
-/** Yields the rows of all tables. Throws `malformed_body`, and `validation_failed` on `source` for `COPY` statements. */
-export async function* readSql(text: AsyncIterable<string>): AsyncGenerator<SqlRow> {
+/** Yields the rows of all tables, in batches. Throws `malformed_body`, and `validation_failed` on `source` for `COPY` statements. */
+export async function* readSql(text: AsyncIterable<string>): AsyncGenerator<SqlRow[]> {
   const parser = new SqlParser()
-  for await (const part of text) yield* parser.rows(part, false)
-  yield* parser.rows('', true)
+  for await (const part of text) yield parser.rows(part, false)
+  yield parser.rows('', true)
 }
 
 type Table = Pick<SqlRow, 'table' | 'columns'>
@@ -214,9 +214,7 @@ class SqlParser {
   #next(): string {
     const pattern = tokens[this.#dialect]
     pattern.lastIndex = this.#at
-    const match = pattern.exec(this.#text)
-    const [whole = ''] = match ?? []
-    const blanks = match?.groups?.blanks ?? ''
+    const [whole = '', blanks = ''] = pattern.exec(this.#text) ?? []
     const end = this.#at + whole.length
     const token = blanks === '' ? whole : whole.slice(blanks.length)
     const isOpen = token.length === 1 && opening.includes(token)

@@ -16,6 +16,7 @@ export function textOf(value: unknown): string {
 const shortUrl = /^(?:(?:[a-z][a-z\d+.-]*:)?\/\/)?([^/?#]*)([^?#]*)/is
 /** More than any host has. Conversion takes quadratic time. */
 const maxHost = 1024
+const plainHost = /^[a-z\d.-]*$/
 
 /** Parses a short URL with or without a scheme. Returns null for an empty text. */
 export function parseAddress(text: string): FileAddress | null {
@@ -32,13 +33,13 @@ export function addressOf(authority: string, path: string): FileAddress {
     .trim()
     .toLowerCase()
     .replace(/^.*@|:\d*$|\.$/g, '')
-  const host = name === '' ? null : domainToASCII(name) || name
+  const host = name === '' ? null : plainHost.test(name) ? name : domainToASCII(name) || name
   // No database stores NUL. Every other control character makes the alias unsupported, too.
   const stored = path.replaceAll('\0', '\u0001').toWellFormed()
   return { host, path: stored.replace(/^\//, '').replace(/\/$/, '') }
 }
 
-const timePattern = /^(\d{4}-\d\d-\d\d)(?:[t ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(z|[+-]\d\d(?::?\d\d)?)?)?$/i
+const timePattern = /^(\d{4})-(\d\d)-(\d\d)(?:[t ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(z|[+-]\d\d(?::?\d\d)?)?)?$/i
 
 /** Returns the difference from UTC of an offset such as `+0200`, in milliseconds. Null if it is none. */
 export function parseOffset(text: string): number | null {
@@ -61,10 +62,20 @@ export class FileTimes {
     const text = textOf(value).trim()
     if (text === '' || text.startsWith('0000-00-00')) return null
     if (/^\d{10}$|^\d{13}$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
-    const [whole, date, time = '00:00:00', fraction = '', zone] = timePattern.exec(text) ?? []
-    const localMs = whole === undefined ? Number.NaN : Date.parse(`${date}T${time}.${fraction.slice(0, 3) || '0'}Z`)
-    // `Date` turns February 30 into March 1 or 2.
-    if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(`${date}T${time}`)) return undefined
+    const match = timePattern.exec(text)
+    if (match === null) return undefined
+    const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match
+    const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute)))
+    // `Date` turns February 30 into March 1 or 2, and 25:00 into the next day.
+    if (date.getUTCDate() !== Number(day) || date.getUTCMonth() + 1 !== Number(month)) return undefined
+    if (
+      date.getUTCFullYear() !== Number(year) ||
+      date.getUTCHours() !== Number(hour) ||
+      Number(minute) > 59 ||
+      Number(second) > 59
+    )
+      return undefined
+    const localMs = date.getTime() + Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
     const offset = zone === undefined ? this.#offset(localMs, text) : /z/i.test(zone) ? 0 : parseOffset(zone)
     return offset === null ? undefined : new Date(localMs - offset).toISOString()
   }

@@ -40,7 +40,7 @@ export const csv: SourceTable = {
   source: 'csv',
   isCaseSensitive: false,
   formats: [
-    { kind: 'json', requires: ['url', 'short_url'] },
+    { kind: 'json', list: '', requires: ['url', 'short_url'] },
     { kind: 'json', list: 'data', requires: ['url', 'short_url'] },
   ],
   fields: {

@@ -5,7 +5,7 @@ export const dub: SourceTable = {
   isCaseSensitive: false,
   formats: [
     { kind: 'csv', requires: ['Short link', 'Destination URL'] },
-    { kind: 'json', requires: ['domain', 'key', 'url'] },
+    { kind: 'json', list: '', requires: ['domain', 'key', 'url'] },
   ],
   fields: {
     address: ['Short link'],

@@ -6,11 +6,11 @@ export const rebrandly: SourceTable = {
   isCaseSensitive: true,
   formats: [
     { kind: 'csv', requires: ['slashtag', 'destination'] },
-    { kind: 'json', requires: ['slashtag', 'destination', 'shortUrl'] },
+    { kind: 'json', list: '', requires: ['slashtag', 'destination', 'shortUrl'] },
   ],
   fields: {
     address: ['shortUrl'],
-    host: ['domainName', 'domain', 'domain.fullName'],
+    host: ['domainName', 'domain.fullName', 'domain'],
     alias: ['slashtag'],
     url: ['destination'],
     title: ['title'],
