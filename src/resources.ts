@@ -103,13 +103,6 @@ export const resources = {
     },
     archived: { column: 'archived', count: 'archived_links' },
   },
-  link_addresses: {
-    singular: 'address',
-    sorts: {},
-    searched: {},
-    filters: ['link_id'],
-    isUncounted: true,
-  },
   members: {
     singular: 'member',
     sorts: { name: 'name_folded' },
@@ -128,6 +121,6 @@ export const resources = {
 } as const satisfies Record<string, Resource>
 
 /** A resource with five operations whose records are exported: its table, its path, and the first part of its scopes. */
-export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations' | 'link_addresses'>
+export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations'>
 
 export const resourceNames: readonly ResourceName[] = ['domains', 'spaces', 'tags', 'links']

@@ -183,6 +183,7 @@ export const messages = {
   'invalid_character.alias':
     'The alias must be made of letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them: write {hint}.',
   loops: ["The url leads to the link's own short URL, {shortUrl}.", '{label} must not be this short link itself.'],
+  'loops.address': 'The link redirects to {shortUrl}, which would be its own address.',
   unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],
   unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
   unknown_format: [
@@ -226,6 +227,7 @@ export const messages = {
   ],
   too_many: ['The {field} field takes at most {most} values.', '{label} takes at most {most} values.'],
   'too_many.passkeys': 'You already have {most} passkeys. Remove one first.',
+  'too_many.addresses': 'A link has at most {most} further addresses. Delete one first.',
   'too_many.invitations': 'The account has {most} open invitations. Delete one first.',
   not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
   not_an_object: ['The {field} field must be a JSON object.', '{label} must be an object.'],

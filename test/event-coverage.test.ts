@@ -101,6 +101,15 @@ const examples: Readonly<Record<string, Make>> = {
     assert.equal((await app.visit(link.short_url)).status, 302)
     return { path: `/links/${link.id}/clicks`, events: [['link.clicks_deleted', link]] }
   },
+  storeAddress: async (place) => {
+    const link = await place.link()
+    return { path: `/links/${link.id}/addresses`, json: {}, events: [['link.updated', link]] }
+  },
+  deleteAddress: async (place) => {
+    const link = await place.link()
+    const address = await place.stored(`/links/${link.id}/addresses`)
+    return { path: `/links/${link.id}/addresses/${address.id}`, events: [['link.updated', link]] }
+  },
   updateMember: async (place) => {
     const member = await joined(place)
     return { path: `/members/${member.id}`, json: { role: 'viewer' }, events: [['member.updated', member]] }

@@ -18,9 +18,9 @@ const operationsOf: Readonly<Record<string, readonly string[]>> = {
   'spaces:write': ['storeSpace', 'updateSpaceByPut', 'updateSpace', 'deleteSpace'],
   'tags:read': ['listTags', 'showTag'],
   'tags:write': ['storeTag', 'updateTagByPut', 'updateTag', 'deleteTag', 'mergeTag'],
-  'links:read': ['listLinks', 'showLink', 'exportLinks', 'showLinkQr', 'explainLink'],
+  'links:read': words('listLinks showLink exportLinks showLinkQr explainLink listAddresses showAddress'),
   'links:write': words(
-    'storeLink updateLinkByPut updateLink deleteLink storeLinks updateLinks deleteLinks deleteLinkClicks',
+    'storeLink updateLinkByPut updateLink deleteLink storeLinks updateLinks deleteLinks deleteLinkClicks storeAddress deleteAddress',
   ),
   'stats:read': ['showStats'],
   'events:read': ['listEvents', 'showEvent'],
@@ -43,7 +43,7 @@ test('operations are forbidden for keys without the scope of the table', async (
   const cases = keys.flatMap(([scope, key]) => operations.map((operation) => ({ ...operation, scope, key })))
   for (const { scope, key, id, method, path } of cases) {
     const sent = method === 'GET' || method === 'DELETE' ? {} : { json: {} }
-    const answer = await app.send(method, `/api/v1${path.replace(':id', '99999')}`, { key, ...sent })
+    const answer = await app.send(method, `/api/v1${path.replace(/:(address_)?id/g, '99999')}`, { key, ...sent })
     const wanted = needed.get(id) ?? ''
     const isForbidden = ![scope, 'any'].includes(wanted) && scope !== '*'
     assert.equal(answer.status === 403, isForbidden, `${scope}: ${id} ${answer.status}`)

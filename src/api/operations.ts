@@ -78,8 +78,9 @@ interface WithParams {
   readonly params: Readonly<Record<string, string | undefined>>
 }
 
-/** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
-export function idOf({ params: { id = '' } }: WithParams, what: string): number {
+/** Returns the `{id}` of the path, or another parameter. Throws `not_found` if it cannot be an id. */
+export function idOf({ params }: WithParams, what: string, name = 'id'): number {
+  const id = params[name] ?? ''
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name the ${what}.`)
   return found(positiveInteger(id), what)
@@ -177,7 +178,8 @@ export async function checkedChange<T>(
   throw values
 }
 
-type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
+/** Inserts a record in a transaction. */
+export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
 
 /** Validates the fields and inserts the record. Throws `validation_failed` and failures of the resource. */
 export async function insertRecord<Shown>(
@@ -346,10 +348,11 @@ export function pageOf(
   plural: string,
   singular: string,
   { record, example }: Pick<Described, 'record' | 'example'>,
+  { path: listPath = plural, perPage = 10 }: { readonly path?: string; readonly perPage?: number } = {},
 ): Success {
   const position = (description: string) =>
     nullable(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
-  const path = `https://links.example.com${apiPrefix}/${plural}`
+  const path = `https://links.example.com${apiPrefix}/${listPath}`
   return {
     status: 200,
     description: `A page of ${plural}.`,
@@ -384,7 +387,7 @@ export function pageOf(
     example: {
       data: [example],
       links: { first: `${path}?page=1`, last: `${path}?page=1`, prev: null, next: null },
-      meta: { current_page: 1, from: 1, last_page: 1, path, per_page: 10, to: 1, total: 1, total_is_exact: true },
+      meta: { current_page: 1, from: 1, last_page: 1, path, per_page: perPage, to: 1, total: 1, total_is_exact: true },
     },
   }
 }

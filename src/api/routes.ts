@@ -18,6 +18,8 @@ import { claimOf, idempotencyKeyOf } from './idempotency.ts'
 import {
   type Admitted,
   apiPrefix,
+  type Body,
+  type Insertion,
   idOf,
   type KeyActor,
   type ListOperation,
@@ -36,7 +38,7 @@ export interface Api {
   countRows(exchange: Exchange, actor: KeyActor, rows: number): Failure | undefined
   /** Runs work that builds a large response. Each account has few at a time. Throws `overloaded` if too many wait. */
   inTurn<T>(actor: KeyActor, work: () => Promise<T>): Promise<T>
-  /** Returns the absolute URL of an operation without path parameters. */
+  /** Returns the absolute URL of an operation with the path parameters of the request. */
   urlOf(exchange: Exchange, operation: Operation): string
   /** Returns the absolute URL of the dashboard and the API, without a trailing slash. */
   baseOf: PublicAddress
@@ -77,7 +79,8 @@ export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: 
     countRows: (exchange, { id }, rows) => rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
     inTurn: ({ account }, work) => semaphores.largeResponses.run(work, String(account)),
     baseOf: address,
-    urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
+    urlOf: (exchange, { path }) =>
+      address(exchange) + apiPrefix + path.replace(/:(\w+)/g, (_, name) => exchange.params[name] ?? ''),
   }
 }
 
@@ -120,7 +123,7 @@ function addressOf({ localAddress = 'localhost', localPort }: Exchange['request'
 export function listRoute<Query extends PageQuery, Shown>(
   api: Api,
   list: ListOperation<Query>,
-  read: (account: number, query: Query) => Promise<Page<Shown>>,
+  read: (account: number, query: Query, exchange: Exchange) => Promise<Page<Shown>>,
 ): void {
   api.add(list, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
@@ -128,7 +131,7 @@ export function listRoute<Query extends PageQuery, Shown>(
     if (query instanceof Failure) return query
     const respond = async () => {
       if (exchange.response.destroyed) return send(exchange, 503)
-      const page = await read(actor.account, query)
+      const page = await read(actor.account, query, exchange)
       return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
     }
     return query.per_page <= maxSmallPage ? respond() : api.inTurn(actor, respond)
@@ -156,6 +159,34 @@ export function readRoutes<Query extends PageQuery, Shown>(
   })
 }
 
+interface Stores<Shown> {
+  insertion(exchange: Exchange, admitted: Admitted): Insertion<Shown> | Promise<Insertion<Shown>>
+  onStored(record: Shown, exchange: Exchange): unknown
+}
+
+/** Adds the operation that stores a record: see `ResourceHandlers`. Its path is that of the list. */
+export function storeRoute<Shown extends { readonly id: number }>(
+  api: Api,
+  idempotentRequests: IdempotentRequests,
+  store: Operation & { readonly body: Body },
+  { insertion, onStored }: Stores<Shown>,
+): void {
+  api.add(store, async (exchange, admitted) => {
+    const key = idempotencyKeyOf(exchange)
+    const insert = await insertion(exchange, admitted)
+    const claim = claimOf(exchange, admitted, key, store.body.form)
+    let stored: Shown | undefined
+    const response = await idempotentRequests.run(claim, async (db) => {
+      const { record, version } = await insert(db)
+      stored = record
+      const location = `${api.urlOf(exchange, store)}/${record.id}`
+      return { status: 201, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
+    })
+    if (stored !== undefined) await onStored(stored, exchange)
+    return sendStored(exchange, response)
+  })
+}
+
 /** Adds the five operations on a resource. Updates have two methods. */
 export function resourceRoutes<Shown extends { readonly id: number }>(
   api: Api,
@@ -163,26 +194,16 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   handlers: ResourceHandlers<Shown>,
 ): void {
   const resource = resources[handlers.name]
-  const { list, store, put, patch, delete: remove } = handlers.operations
+  const { store, put, patch, delete: remove } = handlers.operations
 
   readRoutes(api, resource.singular, handlers.operations, {
     list: (account, query) => handlers.list(account, pageRequestOf(query, resource)),
     find: (account, id) => handlers.find(account, id),
   })
 
-  api.add(store, async (exchange, admitted) => {
-    const key = idempotencyKeyOf(exchange)
-    const insert = await handlers.insertion(admitted.actor, admitted.fields)
-    const claim = claimOf(exchange, admitted, key, store.body.form)
-    let stored: Shown | undefined
-    const response = await idempotentRequests.run(claim, async (db) => {
-      const { record, version } = await insert(db)
-      stored = record
-      const location = `${api.urlOf(exchange, list)}/${record.id}`
-      return { status: 201, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
-    })
-    if (stored !== undefined) await handlers.onStored?.(stored)
-    return sendStored(exchange, response)
+  storeRoute(api, idempotentRequests, store, {
+    insertion: (_, { actor, fields }) => handlers.insertion(actor, fields),
+    onStored: (record) => handlers.onStored?.(record),
   })
 
   api.add([put, patch], async (exchange, { actor, fields }) => {

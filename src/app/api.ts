@@ -25,6 +25,9 @@ import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
+import { AddressActions } from '../links/address-actions.ts'
+import { addressRoutes } from '../links/address-routes.ts'
+import { addressOperations } from '../links/address-schema.ts'
 import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
@@ -83,6 +86,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(tagOperations),
   mergeTag,
   ...Object.values(linkOperations),
+  ...Object.values(addressOperations),
   ...bulkOperations,
   exportLinks,
   showLinkQr,
@@ -168,6 +172,7 @@ function linkRoutes(
   resourceRoutes(api, idempotentRequests, links)
   bulkRoutes(parts)
   linkExportRoute(api, storage, shortUrl, downloads)
+  addressRoutes(api, storage, idempotentRequests, new AddressActions(storage, actions), shortUrl)
   linkQrRoute(api, storage, shortUrl)
   explainRoute(api, explain)
   return links

@@ -168,10 +168,11 @@ export async function eraseFromResponses(
     .where('account_id', '=', account)
     .where(({ or, and, eb }) => {
       const ofRecord = eb('location', 'like', `%/${record}s/${id}`)
+      const ofAddress = eb('location', 'like', `%/links/${id}/addresses/%`)
       const ofLinks = eb('body', 'like', `%"${field}":${id},%`)
       if (record === 'domain') return or([ofRecord, ofLinks])
       // A single record is found by its location, because records of other kinds have the same ids.
-      return record === 'link' ? or([ofRecord, and([eb('location', '=', ''), ofLinks])]) : ofRecord
+      return record === 'link' ? or([ofRecord, ofAddress, and([eb('location', '=', ''), ofLinks])]) : ofRecord
     })
   const isErased = (value: Readonly<Record<string, unknown>> | null) =>
     value?.domain_id !== undefined && value[field] === id

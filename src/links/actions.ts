@@ -3,7 +3,6 @@ import { checkedChange, deletionQuery, type Erase } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { foldCase } from '../lib/text.ts'
 import { Ticks } from '../lib/ticks.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import { schemeRefusal } from '../names/web-url.ts'
@@ -48,7 +47,7 @@ export interface LinkParts extends LinkRules {
   /** Hashes a password. Accounts take turns. */
   readonly hashPassword: (account: number, password: string) => Promise<string>
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
-  readonly onChange: (id: number, domain: number, aliasFolded: string) => void
+  readonly onChange: (id: number, domain: number, alias: string) => void
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
   readonly erase: Erase
@@ -111,7 +110,7 @@ export class LinkActions {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
       // An imported alias may break the rule of aliases.
-      const isKept = String(fields.alias ?? '').trim() === before.record.alias
+      const isKept = String(fields.alias ?? '').trim() === before.record.alias.trim()
       const own = isKept ? violations.filter(({ field }) => field !== 'alias') : violations
       const all = { values, violations: [...own, ...(await tagViolations(tx, actor, values.tags ?? []))] }
       const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)
@@ -176,7 +175,7 @@ export class LinkActions {
 
   /** Reports a new or changed link to the redirect server. */
   onStored({ id, domain_id, alias }: Pick<Link, 'id' | 'domain_id' | 'alias'>): void {
-    this.#parts.onChange(id, domain_id, foldCase(alias))
+    this.#parts.onChange(id, domain_id, alias)
   }
 }
 

@@ -21,16 +21,13 @@ import {
 } from './addresses.ts'
 import { generateAlias, generatedLength } from './link.ts'
 import { type LinkRow, linkEvents } from './schema.ts'
-import { clashesPerLength, findLinkDomain, findLinkForUpdate, unknownDomain } from './store.ts'
+import { clashesPerLength, findLink, findLinkDomain, findLinkForUpdate, unknownDomain } from './store.ts'
 
-/** Finds a further address of the account's link. */
-export async function findAddress(
-  db: Db,
-  account: number,
-  link: number,
-  id: number,
-): Promise<StoredAddress | undefined> {
-  return (await findAddresses(db, account, [link])).get(link)?.find((address) => address.id === id)
+/** Returns the further addresses of the account's link on domains that are not being removed, by id. Throws `not_found`. */
+export async function addressesOf(db: Db, account: number, link: number): Promise<StoredAddress[]> {
+  found(await findLink(db, account, link), 'link')
+  const addresses = (await findAddresses(db, account, [link])).get(link) ?? []
+  return addresses.filter(({ domain_name }) => domain_name !== null)
 }
 
 export class AddressActions {
@@ -54,7 +51,6 @@ export class AddressActions {
         const { record } = found(await findLinkForUpdate(tx, account, link), 'link')
         const before = (await findAddresses(tx, account, [link])).get(link) ?? []
         const { alias, exact, domain_id } = await this.#check(tx, account, record, before.length, reading)
-        await lockForAddresses(tx, account, [domain_id])
         const address = await freeAddress(tx, account, domain_id, alias, exact)
         const stored = await insertAddresses(tx, account, [{ ...address, link_id: link }])
         await recordChange(tx, actor, record, before, [...before, ...stored])
@@ -62,7 +58,7 @@ export class AddressActions {
       })
   }
 
-  /** Returns the values of a new address of a link, which has `count` others. Throws `validation_failed`. */
+  /** Locks the domain of a new address of a link, which has `count` others. Returns its values. Throws `validation_failed`. */
   async #check(
     tx: Db,
     account: number,
@@ -74,24 +70,25 @@ export class AddressActions {
     const { alias = null, exact = false, domain_id } = values
     const id = domain_id ?? link.domain_id
     const isKnown = !all.some(({ field }) => field === 'domain_id')
+    // No other transaction removes the domain then.
+    if (isKnown) await lockForAddresses(tx, account, [id])
     const domain = isKnown ? await findLinkDomain(tx, account, id) : undefined
     if (isKnown && domain === undefined) all.push(unknownDomain(id))
-    if (count >= maxAddresses) all.push(new Refusal('too_many', { most: maxAddresses }).at('alias'))
-    if (domain !== undefined && alias !== null) {
-      const loops = loopViolations(link, [this.#links.rules.shortUrl(domain.name, alias)])
-      all.push(...loops.slice(0, 1).map((loop) => ({ ...loop, field: 'alias' })))
-    }
+    if (count >= maxAddresses) all.push(new Refusal('too_many.addresses', { most: maxAddresses }).at('alias'))
+    const own = domain === undefined || alias === null ? [] : [this.#links.rules.shortUrl(domain.name, alias)]
+    const isLoop = loopViolations(link, own).length > 0
+    if (isLoop) all.push(new Refusal('loops.address', { shortUrl: own[0] ?? '' }).at('alias'))
     if (all.length > 0) throw validationFailed(all)
     return { alias, exact, domain_id: id }
   }
 
-  /** Reports a new address to the redirect server. */
-  onStored({ link_id, domain_id, alias }: StoredAddress): void {
-    this.#links.onStored({ id: link_id, domain_id, alias })
+  /** Reports a new address of a link to the redirect server. */
+  onStored(link: number, { domain_id, alias }: Pick<StoredAddress, 'domain_id' | 'alias'>): void {
+    this.#links.onStored({ id: link, domain_id, alias })
   }
 
-  /** Deletes a further address of the actor's link. Throws `not_found`. */
-  async remove(actor: Actor, link: number, id: number): Promise<void> {
+  /** Deletes a further address of the actor's link. Throws `not_found`, and what `check` throws for the address. */
+  async remove(actor: Actor, link: number, id: number, check = (_: StoredAddress): void => undefined): Promise<void> {
     const { account } = actor
     await this.#storage.write(async (tx) => {
       const { record } = found(await findLinkForUpdate(tx, account, link), 'link')
@@ -100,6 +97,7 @@ export class AddressActions {
         before.find((address) => address.id === id),
         'address',
       )
+      check(gone)
       await deleteAddresses(tx, account, [id])
       await recordChange(
         tx,

@@ -8,7 +8,6 @@ import { foldCase } from '../lib/text.ts'
 import { addressKey, parseAlias } from '../names/alias.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, parts } from '../storage/port.ts'
-import { newTimes } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import type { LinkRow } from './schema.ts'
@@ -30,6 +29,8 @@ export interface StoredAddress extends Address {
   readonly legacy: boolean
   readonly clicks: number
   readonly created_at: string
+  /** Null while the domain is being removed. */
+  readonly domain_name: string | null
 }
 
 /**
@@ -99,6 +100,18 @@ export async function lockForAddresses(tx: Db, account: number, domains: Iterabl
 }
 
 const columns = ['id', 'link_id', 'domain_id', 'alias', 'exact', 'legacy', 'clicks', 'created_at'] as const
+const domainName = query
+  .selectFrom('domains')
+  .select('name')
+  .whereRef('domains.id', '=', query.dynamic.ref<never>('link_addresses.domain_id'))
+  .whereRef('domains.account_id', '=', query.dynamic.ref<never>('link_addresses.account_id'))
+  .as('domain_name')
+
+type AddressRow = Pick<Row<'link_addresses'>, (typeof columns)[number]> & { readonly domain_name: string | null }
+
+function addressOf(row: AddressRow): StoredAddress {
+  return { ...row, exact: row.exact === 1, legacy: row.legacy === 1 }
+}
 
 /** Finds the further addresses of the account's links, by link and in the order of ids. */
 export async function findAddresses(
@@ -108,10 +121,12 @@ export async function findAddresses(
 ): Promise<Map<number, StoredAddress[]>> {
   const found = new Map<number, StoredAddress[]>()
   for (const some of parts(links)) {
-    const own = query.selectFrom('link_addresses').select(columns).where('account_id', '=', account)
+    const own = query
+      .selectFrom('link_addresses')
+      .select([...columns, domainName])
+      .where('account_id', '=', account)
     for (const row of await db.execute(own.where('link_id', 'in', some).orderBy('id'))) {
-      const addresses = found.getOrInsertComputed(row.link_id, () => [])
-      addresses.push({ ...row, exact: row.exact === 1, legacy: row.legacy === 1 })
+      found.getOrInsertComputed(row.link_id, () => []).push(addressOf(row))
     }
   }
   return found
@@ -124,18 +139,9 @@ export async function furtherShortUrls(
   links: readonly number[],
   shortUrl: ShortUrl,
 ): Promise<Map<number, string[]>> {
-  const found = new Map<number, string[]>()
-  for (const some of parts(links)) {
-    const own = query
-      .selectFrom('link_addresses')
-      .innerJoin('domains', 'domains.id', 'domain_id')
-      .select(['link_id', 'alias', 'domains.name'])
-      .where('link_addresses.account_id', '=', account)
-    for (const { link_id, alias, name } of await db.execute(own.where('link_id', 'in', some))) {
-      found.getOrInsertComputed(link_id, () => []).push(shortUrl(name, alias))
-    }
-  }
-  return found
+  const urlOf = ({ domain_name, alias }: StoredAddress) => (domain_name === null ? [] : shortUrl(domain_name, alias))
+  const found = await findAddresses(db, account, links)
+  return new Map([...found].map(([link, addresses]) => [link, addresses.flatMap(urlOf)]))
 }
 
 /** A further address to store. The id and clicks are those of an address that returns. */
@@ -152,19 +158,28 @@ export async function insertAddresses(
   addresses: readonly NewAddress[],
 ): Promise<StoredAddress[]> {
   const stored: StoredAddress[] = []
-  const times = newTimes()
+  const now = new Date().toISOString()
   // Rows with ids have other columns.
   for (const group of Map.groupBy(addresses, ({ id }) => id === undefined).values()) {
     for (const some of parts(group, 64)) {
-      const rows = some.map((address) => rowOf(account, address, times))
-      const inserted = await tx.execute(query.insertInto('link_addresses').values(rows).returning(columns))
-      stored.push(...inserted.map((row) => ({ ...row, exact: row.exact === 1, legacy: row.legacy === 1 })))
+      const rows = some.map((address) => rowOf(account, address, now))
+      const inserted = await tx.execute(
+        query
+          .insertInto('link_addresses')
+          .values(rows)
+          .returning([...columns, domainName]),
+      )
+      stored.push(...inserted.map(addressOf))
     }
   }
   return stored.sort((a, b) => a.id - b.id)
 }
 
-function rowOf(account_id: number, { id, link_id, domain_id, alias, exact, clicks = 0 }: NewAddress, times: object) {
+function rowOf(
+  account_id: number,
+  { id, link_id, domain_id, alias, exact, clicks = 0 }: NewAddress,
+  created_at: string,
+) {
   return {
     ...(id === undefined ? {} : { id }),
     account_id,
@@ -175,7 +190,7 @@ function rowOf(account_id: number, { id, link_id, domain_id, alias, exact, click
     exact: Number(exact),
     legacy: isLegacy(alias),
     clicks,
-    ...(times as Pick<Row<'links'>, 'created_at' | 'updated_at'>),
+    created_at,
   }
 }
 

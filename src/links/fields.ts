@@ -4,7 +4,7 @@ import { change, clearable, fixed, list, optional, type Rule, required } from '.
 import { orNull, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { boolean, boundedText, destinationUrl, integer, oneOf, tagName, urlOrNull, webUrl } from '../forms/rules.ts'
 import { parseTime } from '../forms/times.ts'
-import { maxAliasLength, parseAlias } from '../names/alias.ts'
+import { maxAliasLength, maxLegacyLength, parseAlias } from '../names/alias.ts'
 import { maxTargetLength } from '../names/web-url.ts'
 import { rulesField, rulesSchema } from '../rules/rules.ts'
 import { maxClicksLimit, maxPasswordLength, maxTags, maxTitleLength, parsePassword, redirectStatuses } from './link.ts'
@@ -32,6 +32,13 @@ function time(label: string, description: string) {
 
 /** Returns the rule for the id of another record. */
 export const reference = (description: string): Rule<number> => ({ ...integer({ description }), number: true })
+
+const aliasSchema = (maxLength: number): TSchema =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    description: 'The path of the short URL, unique within its domain. Case-insensitive unless `exact` is true.',
+  })
 
 const url = destinationUrl(
   'The destination: an absolute http or https URL with at most 8,192 characters, counted in percent-encoding.',
@@ -71,19 +78,10 @@ export const linkFields = {
     ),
     shown: reference('The domain of the link.').schema as TUnsafe<number>,
   },
-  alias: withDefault(
-    'Alias',
-    'text',
-    {
-      schema: Type.String({
-        minLength: 1,
-        maxLength: maxAliasLength,
-        description: 'The path of the short URL, unique within its domain. Case-insensitive.',
-      }),
-      parse: parseAlias,
-    },
-    null,
-  ),
+  alias: {
+    ...withDefault('Alias', 'text', { schema: aliasSchema(maxAliasLength), parse: parseAlias }, null),
+    shown: aliasSchema(maxLegacyLength) as TUnsafe<string>,
+  },
   space_id: nullable('Space', 'choice', reference('The space of the link.')),
   title: nullable('Title', 'text', boundedText(maxTitleLength, 'A label for the link.')),
   disabled: flag('Disabled', 'If true, visitors get the same response as for an unknown alias.'),

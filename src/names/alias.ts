@@ -5,6 +5,9 @@ import { Refusal } from '../violations.ts'
 /** In code points. */
 export const maxAliasLength = 128
 
+/** The length of an imported alias, which may break the other rules, too. In code points. */
+export const maxLegacyLength = 255
+
 /** Separates the parts of the key of an exact address. No alias has control characters. */
 export const keySeparator = '\u0001'
 

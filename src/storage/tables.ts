@@ -245,7 +245,9 @@ export interface Database {
     status_due_at: string | null
   }
   /** The further addresses of links. `clicks` are human. */
-  link_addresses: OwnedRecord & {
+  link_addresses: {
+    id: Generated<number>
+    account_id: number
     link_id: number
     domain_id: number
     alias: string
@@ -253,6 +255,7 @@ export interface Database {
     exact: number
     legacy: number
     clicks: Generated<number>
+    created_at: string
   }
   /** Click totals of links. Triggers create and delete the rows. */
   link_clicks: {

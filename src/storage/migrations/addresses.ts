@@ -26,8 +26,6 @@ export function addressTables({ engine, id, integer, text, end, trigger }: Diale
       legacy integer not null,
       clicks ${integer} not null default 0,
       created_at text not null,
-      updated_at text not null,
-      revision integer not null default 1,
       unique (domain_id, alias_folded)
     )${end}`,
     'create index link_addresses_by_alias on link_addresses (account_id, alias_folded)',

@@ -67,6 +67,14 @@ const parameters = {
     schema: { ...idSchema },
     example: 1,
   },
+  AddressId: {
+    name: 'address_id',
+    in: 'path',
+    required: true,
+    description: 'The id of a further address of the link.',
+    schema: { ...idSchema },
+    example: 1,
+  },
   RequestId: requestHeader(
     'X-Request-Id',
     'Your own id for the request in the server’s log. The server replaces an invalid id.',
@@ -124,6 +132,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
     security: [{ apiKey: scope === null ? [] : [scope] }],
     parameters: [
       ...(hasId ? [reference('parameters', 'Id')] : []),
+      ...(operation.path.includes('/:address_id') ? [reference('parameters', 'AddressId')] : []),
       ...(query === undefined ? [] : queryParameters(query, schemas)),
       ...headers.map((name) => reference('parameters', name)),
       reference('parameters', 'RequestId'),

@@ -20,7 +20,7 @@ async function examplesIn(app: TestApp, language: Language): Promise<[id: string
   for (const name of ['Ana', 'Ben']) await newMember(app.storage, app.account, { name })
   const undone = await storeUndoneEvent(app)
   // `updateLinks` adds the tag into which `mergeTag` merges the first. That deletes the first, which `deleteTag` would need.
-  const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'updateLinks', 'storeInvitation']
+  const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'storeAddress', 'updateLinks', 'storeInvitation']
   const last = ['mergeTag', 'deleteLinkClicks', 'deleteLink', 'deleteLinks', 'deleteSpace', 'deleteDomain']
   const omitted = [...order, ...last, 'deleteTag']
   const rest = operations.map(({ id }) => id).filter((id) => !omitted.includes(id))
