@@ -48,7 +48,11 @@ const lowest: Readonly<Record<Role, readonly string[]>> = {
   ],
   editor: [
     ...forms('/app/links'),
-    ...withForm('/app/links/import', ...actionsOf('/app/links', 'delete delete-statistics')),
+    ...withForm(
+      '/app/links/import',
+      ...actionsOf('/app/links', 'delete delete-statistics addresses/:address_id/delete'),
+    ),
+    'POST /app/links/:id/addresses',
     ...words('/app/links/import/template.csv /app/links/move').map((path) => `GET ${path}`),
     ...actionsOf('/app/links', 'enable disable archive unarchive').map((path) => `POST ${path}`),
     ...forms('/app/spaces'),
@@ -147,7 +151,11 @@ test('pages and forms are forbidden for roles below that of the table, which tak
     people: bea.id,
   }
   const pathOf = (template: string, id: unknown) =>
-    template.replace(':id', String(id)).replace(':host', 'www.google.com').replace('/*', '/nowhere')
+    template
+      .replace(':id', String(id))
+      .replace(':address_id', '1')
+      .replace(':host', 'www.google.com')
+      .replace('/*', '/nowhere')
   const idIn = (template: string) => {
     const [, kind = ''] = /(\w+)\/:id/.exec(template) ?? []
     return { ...ids, invitations: invitation }[kind] ?? 1
@@ -239,7 +247,7 @@ function neededFor({ action, fields }: FoundForm, events: readonly Json[]): Role
     return undone.some(({ record }) => record === 'domain') ? 'admin' : 'editor'
   }
   const template = routes.find(
-    ({ method, template }) => method === 'POST' && new RegExp(`^${template.replace(':id', '\\d+')}$`).test(action),
+    ({ method, template }) => method === 'POST' && new RegExp(`^${template.replace(/:\w+/g, '\\d+')}$`).test(action),
   )?.template
   return lowestFor('POST', template ?? '') ?? assert.fail(action)
 }

@@ -38,6 +38,8 @@ export const changes = {
   'link-disabled': ({ nameOr }) => html`${nameOr('Link')} disabled.`,
   'link-archived': ({ nameOr }) => html`${nameOr('Link')} archived. It keeps working.`,
   'link-unarchived': ({ nameOr }) => html`${nameOr('Link')} is in lists again.`,
+  'address-created': () => 'Address added. It works immediately.',
+  'address-deleted': () => 'Address deleted.',
   'links-enabled': several('enabled'),
   'links-disabled': several('disabled'),
   'links-archived': (facts) => `${several('archived')(facts)} Archived links keep working.`,

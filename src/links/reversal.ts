@@ -60,7 +60,11 @@ export function linkReversal(actions: LinkActions): Reversal {
       const [unknown] = await findUnknownTags(tx, account, tags)
       if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone. ${restoreFirst}`)
       const changed = await changeLink(tx, actor, link.record, { ...change, addresses })
-      return () => changed && actions.onStored(changed.record)
+      return () => {
+        if (changed === undefined) return
+        actions.onStored(changed.record)
+        for (const address of addresses ?? []) actions.onStored({ ...address, id })
+      }
     },
     remove: async (tx, actor, ids) => {
       await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null })
@@ -69,9 +73,11 @@ export function linkReversal(actions: LinkActions): Reversal {
       }
     },
     restore: async (tx, actor, kept) => {
-      const restored = await restoreLinks(tx, actor, kept as readonly WholeLink[])
+      const links = kept as readonly WholeLink[]
+      const restored = await restoreLinks(tx, actor, links)
       return () => {
         for (const { record } of restored) actions.onStored(record)
+        for (const address of links.flatMap(addressesOf)) actions.onStored({ ...address, id: address.link_id })
       }
     },
   }
@@ -86,6 +92,11 @@ function changeTo({ rules, addresses: _, ...values }: Values): LinkChange & { re
 function addressesIn(link_id: number, described: unknown): NewAddress[] | undefined {
   if (described === undefined) return undefined
   return ((described ?? []) as readonly NewAddress[]).map((address) => ({ ...address, link_id }))
+}
+
+/** Returns the further addresses of a deleted link. */
+function addressesOf({ id, addresses }: WholeLink): NewAddress[] {
+  return addressesIn(id, addresses && JSON.parse(addresses)) ?? []
 }
 
 /** Throws `not_undoable` if a domain or the space of previous values is gone. */
@@ -138,7 +149,7 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
     account,
     links.flatMap(({ space_id }) => space_id ?? []),
   )
-  const further = links.flatMap(({ id, addresses }) => addressesIn(id, addresses && JSON.parse(addresses)) ?? [])
+  const further = links.flatMap(addressesOf)
   const kept = await restorableAddresses(tx, account, links, further)
   const rows = links.map((link) => restoredRow(account, link, spaces))
   const insertion = query.insertInto('links').values(rows)

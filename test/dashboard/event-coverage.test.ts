@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemActor } from '../../src/access/actor.ts'
 import { createKey } from '../../src/keys/store.ts'
+import { AddressActions } from '../../src/links/address-actions.ts'
 import { createInvitation } from '../../src/members/invitations.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
@@ -25,6 +26,8 @@ const app = await startApp()
 interface Example {
   /** The id in the path. */
   readonly id?: number
+  /** The id of a further address in the path. */
+  readonly addressId?: number
   readonly form?: Form
   readonly events: readonly Expected[]
 }
@@ -95,6 +98,13 @@ const examples: Readonly<Record<string, Make>> = {
     const csv = `url,alias\n${fields.url},${fields.alias}`
     const { page } = await owner.browser.post('/app/links/import', { csv })
     return { form: { ...page.form('/app/links/import'), what: 'create' }, events: [['link.created', made]] }
+  },
+  '/app/links/:id/addresses': changeLink('link.updated', {}, { alias: fresh('tea') }),
+  '/app/links/:id/addresses/:address_id/delete': async ({ account, link }) => {
+    const stored = await link()
+    const addresses = new AddressActions(app.storage, app.actions.links)
+    const { id: addressId } = await addresses.insertion(systemActor(account), stored.id, {})(app.storage)
+    return { id: stored.id, addressId, events: [['link.updated', stored]] }
   },
   '/app/links/selected (archive)': select('link.updated', { what: 'archive' }),
   '/app/links/selected (limit)': select('link.updated', { what: 'limit', clicks_limit: '5' }),
@@ -196,9 +206,10 @@ for (const [example, make] of Object.entries(examples)) {
   test(`${example} stores its events`, async () => {
     const place = await newPlace(app)
     const browser = await signedInMember(app, { account: place.account, name: 'Ana' })
-    const { id, form = {}, events } = await make({ ...place, browser })
+    const { id, addressId, form = {}, events } = await make({ ...place, browser })
     const last = (await newestEvent(place)).id
-    const { status, text, headers } = await browser.post(nameOf(example).replace(':id', String(id)), form)
+    const path = nameOf(example).replace(':id', String(id)).replace(':address_id', String(addressId))
+    const { status, text, headers } = await browser.post(path, form)
     assert.ok(status === 303 || status === 201, text)
     const { data } = (await place.send('GET', `/events?sort=asc&after=${last}`)).body
     const member = data[0]?.actor.id

@@ -9,6 +9,7 @@ import fc from 'fast-check'
 import { systemActor } from '../../src/access/actor.ts'
 import { createAccount } from '../../src/accounts/store.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
+import { AddressActions } from '../../src/links/address-actions.ts'
 import { createInvitation } from '../../src/members/invitations.ts'
 import { insertPerson } from '../../src/members/store.ts'
 import { insertLoginToken } from '../../src/sessions/store.ts'
@@ -22,7 +23,18 @@ import { runs } from '../runs.ts'
 
 const app = await startApp()
 
-const kinds = ['links', 'domains', 'spaces', 'tags', 'keys', 'sessions', 'people', 'invitations', 'passkeys'] as const
+const kinds = [
+  'links',
+  'addresses',
+  'domains',
+  'spaces',
+  'tags',
+  'keys',
+  'sessions',
+  'people',
+  'invitations',
+  'passkeys',
+] as const
 
 interface Owner {
   readonly browser: Browser
@@ -81,6 +93,8 @@ async function owner(mark: string): Promise<Owner> {
   const url = `https://acme.com/${mark}?utm_source=${mark}`
   const link = await stored('/links', { url, alias: mark, title: mark, space_id: space.id, tags: [mark] })
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
+  const addresses = new AddressActions(app.storage, app.actions.links)
+  const further = await addresses.insertion(systemActor(account), link.id, { alias: `${mark}-2` })(app.storage)
   await app.actions.links.remove(systemActor(account), deleted.id, {}, null)
   const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })
   await app.actions.domains.remove(systemActor(account), deletedDomain.id, {}, null)
@@ -98,6 +112,7 @@ async function owner(mark: string): Promise<Owner> {
   }
   const ids = {
     links: [link.id, deleted.id],
+    addresses: [further.id],
     domains: [domain.id, deletedDomain.id],
     spaces: [space.id],
     tags: [(await app.send('GET', '/api/v1/tags', { key })).body.data[0].id],
@@ -133,7 +148,10 @@ test("returns 404 for every page and form with another account's id", async () =
   for (const { method, template } of withId) {
     const ask = (path: string) => (method === 'GET' ? mine.browser.get(path) : mine.browser.post(path, form))
     for (const id of idsFor(template)) {
-      const path = template.replace(':id', String(id)).replace(':host', `${mine.mark}.example`)
+      const path = template
+        .replace(':id', String(id))
+        .replace(':address_id', String(theirs.ids.addresses[0]))
+        .replace(':host', `${mine.mark}.example`)
       const answer = await ask(path)
       // Deleted records look like records that never existed.
       if (template.endsWith('/restore')) assert.equal(answer.headers.location, `/app/${template.split('/')[2]}`)
@@ -155,7 +173,10 @@ async function assertPagesOf(own: Owner, browser: Browser, check: (answer: Visit
   // Passkeys are a person's own.
   for (const { template } of pages.filter((page) => browser === own.browser || !page.template.includes('passkeys'))) {
     const id = template.includes(':id') ? idsFor(template, own)[0] : ''
-    const path = template.replace(':id', String(id)).replace(':host', `${own.mark}.example`)
+    const path = template
+      .replace(':id', String(id))
+      .replace(':address_id', String(own.ids.addresses[0]))
+      .replace(':host', `${own.mark}.example`)
     const answer = await browser.get(path)
     assert.equal(answer.status, 200, path)
     check(answer, path)

@@ -308,7 +308,7 @@ describe('lists', () => {
     )
     assert.match(first ?? '', /^http:.*,,https:\/\/acme\.com,,Disabled,0,0,,20/)
     assert.equal(new Set([first, ...others]).size, 122)
-    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,2,5,${clickedAt},${link.created_at},,,false,false,,,,,false,false,302,`
+    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,2,5,${clickedAt},${link.created_at},,,false,false,,,,,false,false,302,,false`
     assert.deepEqual([others.at(-2), others.at(-1)], [row, ''])
     const page = await browser.open('/app/links?search=big&status=active&page=1')
     const hrefs = allOf(page.root, 'a').map(({ attributes }) => attributes.get('href') ?? '')

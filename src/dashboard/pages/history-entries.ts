@@ -25,6 +25,7 @@ import { tagRecords } from '../../tags/store.ts'
 import { postButton, type Viewer } from '../parts/buttons.ts'
 import {
   actorName,
+  addressesIn,
   batchDeedOf,
   type ChangeContext,
   changedValues,
@@ -84,6 +85,7 @@ export async function loadEntryContext(
     if (record !== 'link') refer(record, recordId)
     for (const id of changes?.space_id ?? []) refer('space', id)
     for (const id of changes?.domain_id ?? []) refer('domain', id)
+    for (const { domain_id } of (changes?.addresses ?? []).flatMap(addressesIn)) refer('domain', domain_id)
   }
   const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
   const linkIds = new Set(events.flatMap(({ record, recordId }) => (record === 'link' ? [recordId] : [])))

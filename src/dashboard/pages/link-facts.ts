@@ -96,6 +96,8 @@ const described = new Set<string>([
     'rules',
     'tags',
     'archived',
+    // In the section of addresses.
+    'exact',
   ],
 ])
 const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)[]).filter(

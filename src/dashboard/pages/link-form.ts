@@ -31,6 +31,7 @@ import { addDomainFirst } from '../parts/messages.ts'
 import { ruleList } from '../parts/rules.ts'
 import { formZone, timeField, timeValues, withUtcTimes, zoneFields } from '../parts/time-zones.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
+import { exactHelp } from './addresses.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 import { defaultButton, editedRules, maxFormFields, rulesSection, ruleValues, withRules } from './rules-form.ts'
 
@@ -164,7 +165,12 @@ function existingLinkControls(state: FormState, choices: Offered, link: Link): H
   const help = html`On <bdi>${shortUrlParts(short_url).host}</bdi>.${choices.domains.length > 1 ? move : null}`
   const url = textField(state, { name: 'url', label: linkLabels.url, type: 'url', isRequired: true })
   const alias = textField(state, { name: 'alias', label: linkLabels.alias, isCode: true, isRequired: true, help })
-  return html`${url}${alias}${linkSections(state, choices, has_redirect_password)}`
+  const keep = checkbox(state, {
+    name: 'keep_address',
+    label: 'Keep the old address working',
+    help: 'If you change the alias, the link still opens at the old one.',
+  })
+  return html`${url}${alias}${keep}${linkSections(state, choices, has_redirect_password)}`
 }
 
 interface Control extends Pick<Field, 'help'> {
@@ -200,6 +206,7 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
   Access: [
     { name: 'disabled', help: 'The link stops working until you enable it again.' },
     { name: 'redirect_password', help: 'Visitors must enter it to open the link.' },
+    { name: 'exact', help: exactHelp },
   ],
   Redirect: [
     {
@@ -281,7 +288,13 @@ function formValues(link: Link, zone: string): Fields {
     return [name, name === 'tags' ? link.tags.join(', ') : String(link[name as keyof Link] ?? '')]
   })
   const times = timeNames.map((name) => timeValues(name, link[name], zone))
-  return Object.assign(Object.fromEntries(values), campaignValues(link.url), ruleValues(link.rules, zone), ...times)
+  return Object.assign(
+    Object.fromEntries(values),
+    { keep_address: 'true' },
+    campaignValues(link.url),
+    ruleValues(link.rules, zone),
+    ...times,
+  )
 }
 
 function fieldsIn(form: Fields, zone: string): Fields {

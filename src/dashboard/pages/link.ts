@@ -39,6 +39,7 @@ import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { noClicksYet, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { type PropertyName, propertyNames } from '../statistics/values.ts'
+import { addAddressForms, addressesSection, findShown } from './addresses.ts'
 import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 import { linkTest } from './link-test.ts'
@@ -55,10 +56,14 @@ interface Services extends StatisticsServices {
 export function addLinkPages(pages: Pages, services: Services): void {
   pages.get(`${home}/:id`, 'links:read', (request) => showLink(request, services))
 
+  addAddressForms(pages, services, (state, request) => showLink(request, services, state))
+
   pages.getFile(`${home}/:id/qr`, 'links:read', async (request) => {
-    const { alias: name, short_url: shortUrl, domain_id } = await requestedLink(request, services)
+    const { download, address_id, ...query } = request.query
+    const link = await requestedLink(request, services)
+    const shown = address_id === undefined ? link : await findShown(services, request.account, link.id, address_id)
+    const { alias: name, short_url: shortUrl, domain_id } = shown
     const style = await findQrStyle(services.storage, request.account, domain_id)
-    const { download, ...query } = request.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
     return sendQr(request.exchange, { name, shortUrl, query, style, disposition, headers }, null)
@@ -72,14 +77,20 @@ async function requestedLink(request: PageRequest, { storage, shortUrl }: Servic
   return linkOf(record, shortUrl)
 }
 
-async function showLink(request: PageRequest, services: Services): Promise<PageContent> {
+/** `addition` is the form that adds an address, if it has errors. */
+async function showLink(
+  request: PageRequest,
+  services: Services,
+  addition: FormState | null = null,
+): Promise<PageContent> {
   const link = await requestedLink(request, services)
   const path = `${home}/${link.id}`
   const timeZone = formZone(request)
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, breakdownNames)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
-  const [test, records, history, shown] = await Promise.all([
+  const [test, addresses, records, history, shown] = await Promise.all([
     linkTest(request, link, path, services.explain),
+    addressesSection(request, link, services, addition),
     contextOf(link, request.account, services),
     historyOf({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
     isVisited
@@ -92,6 +103,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const context = { ...records, ...history, timeZone }
   const body = html`${detourSentence(link, context)}
 <div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`, request.actor)}</div>
+${addresses}
 ${test.section}
 ${clicksSection(link, shown)}
 ${history.section}

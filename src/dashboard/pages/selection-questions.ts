@@ -36,6 +36,7 @@ import { breakableUrl, shortUrlText } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { timeField, zoneFields } from '../parts/time-zones.ts'
+import { keepAddressesBox } from './addresses.ts'
 import { describeEffect } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
@@ -327,12 +328,13 @@ async function askToChangeDomain(
     ...common(selection),
     title: `Move ${counts} to ${name}?`,
     notes,
+    controls: keepAddressesBox(),
     consequences: [
-      html`The current short links stop working. ${effect} ${recentClicksIn(plan.moving)}`,
-      'Clicks move with the links, so the statistics of the domains change.',
-      restorableNote,
+      html`Unless you keep the old addresses, the current short links stop working. ${effect} ${recentClicksIn(plan.moving)}`,
+      `Clicks move with the links, so the statistics of the domains change. ${restorableNote}`,
     ],
     verb: `Move ${counts}`,
+    weight: 'primary',
   })
 }
 

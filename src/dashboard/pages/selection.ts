@@ -230,7 +230,8 @@ async function moveTo(to: Destination, selection: Selection): Promise<LinkAction
   const { kind, id } = to
   if (kind === 'domain') {
     const codes = { several: 'links-on-domain', none: 'links-not-moved' } as const
-    return { what: 'move', asks: true, change: update({ values: { domain_id: id } }), ...codes, to }
+    const keepsAddresses = selection.fields.keep_addresses === 'true'
+    return { what: 'move', asks: true, change: update({ values: { domain_id: id }, keepsAddresses }), ...codes, to }
   }
   const change = await settingOf({ space_id: id === 0 ? '' : String(id) }, selection)
   return { what: 'move', asks: false, change, several: id === 0 ? 'links-without-space' : 'links-moved', to }

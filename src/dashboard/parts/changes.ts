@@ -165,12 +165,52 @@ function phraseOf({ record, action, changes }: Changed, context: ChangeContext):
   const fields = Object.entries(changes ?? {})
   const [first] = fields
   if (action !== 'updated' || first === undefined) return plainPhrase(record, action)
+  if (changes?.addresses) return addressPhrase(changes, context)
   if (fields.length > 1) return phrase(`changed ${fields.length} fields of`)
   const [field, [before, after]] = first
   const settings = record === 'link' ? linkPhrases[field] : undefined
   if (settings !== undefined) return settings(after, context)
   const verb = before === null ? 'set' : after === null ? 'removed' : 'changed'
   return phrase(`${verb} the ${nounOf(record, field)} of`)
+}
+
+/** Says what happened to the further addresses of a link: one was added or deleted, or the main address before became one. */
+function addressPhrase({ addresses, ...others }: NonNullable<Changed['changes']>, context: ChangeContext): Phrase {
+  const [before, after] = (addresses ?? []).map((value) => addressesIn(value))
+  const [added = [], gone = []] = [differing(after, before), differing(before, after)]
+  if (Object.keys(others).length > 0) {
+    const main = { record: 'link', action: 'updated', recordId: 0, name: '', changes: others } as const
+    const phrases = phraseOf(main, context)
+    return added.length === 0 ? phrases : { ...phrases, after: html`${phrases.after}, and kept the old address` }
+  }
+  const named = (some: readonly ChangedAddress[]) =>
+    some.length > 1
+      ? quantity(some.length, 'address', 'addresses')
+      : html`the address ${some.map((each) => addressName(each, context))}`
+  if (gone.length === 0) return phrase(html`added ${named(added)} to`)
+  return added.length === 0 ? phrase(html`deleted ${named(gone)} of`) : phrase('changed the addresses of')
+}
+
+/** A further address in an event. */
+interface ChangedAddress {
+  readonly id: number
+  readonly domain_id: number
+  readonly alias: string
+  readonly exact: boolean
+}
+
+/** Returns the further addresses in a value of an event. */
+export function addressesIn(value: unknown): readonly ChangedAddress[] {
+  return Array.isArray(value) ? value : []
+}
+
+function differing(some: readonly ChangedAddress[] = [], others: readonly ChangedAddress[] = []) {
+  return some.filter(({ id }) => !others.some((other) => other.id === id))
+}
+
+function addressName({ domain_id, alias }: ChangedAddress, { known }: Pick<ChangeContext, 'known'>): Html {
+  const { name } = known.get(refOf('domain', domain_id)) ?? { name: 'a deleted domain' }
+  return html`<bdi dir="ltr">${name}/<wbr>${alias}</bdi>`
 }
 
 const linkPhrases: Readonly<Record<string, (after: unknown, context: ChangeContext) => Phrase>> = {
@@ -256,7 +296,11 @@ export function shownValue(field: string, value: unknown, context: Pick<ChangeCo
   if (typeof value === 'number') return numberOf(field, value)
   if (field === 'rules')
     return ruleList(value as readonly RedirectRule[], context.timeZone, (url) => html`<bdi>${breakableUrl(url)}</bdi>`)
-  if (Array.isArray(value)) return html`<ul class="chips">${value.map((each) => html`<li>${String(each)}</li>`)}</ul>`
+  if (Array.isArray(value)) {
+    const words = (each: unknown) =>
+      field === 'addresses' ? addressName(each as ChangedAddress, context) : String(each)
+    return html`<ul class="chips">${value.map((each) => html`<li>${words(each)}</li>`)}</ul>`
+  }
   if (typeof value === 'object') return objectOf(value as object, context)
   const text = String(value)
   if (field.endsWith('_at') && !Number.isNaN(Date.parse(text))) return exactTimeElement(text, context.timeZone)
