@@ -1,6 +1,5 @@
 /** The addresses of a link: their section on its page, the form that adds one, and the question before one is deleted. */
 import { allows } from '../../access/actor.ts'
-import { domainRecords } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
@@ -45,11 +44,7 @@ type Shown = Pick<Link, 'short_url' | 'exact' | 'legacy' | 'clicks'> & { readonl
 /** Finds the further addresses of the account's link, as the API shows them. */
 async function loadShown({ storage, shortUrl }: Services, account: number, link: number) {
   const stored = (await findAddresses(storage, account, [link])).get(link) ?? []
-  const shown = stored.map(async (address) => {
-    const domain = await domainRecords.find(storage, account, address.domain_id)
-    return domain === undefined ? [] : [showAddress(address, domain.record.name, shortUrl)]
-  })
-  return (await Promise.all(shown)).flat()
+  return stored.map((address) => showAddress(address, shortUrl))
 }
 
 /** Returns a further address of the account's link. Throws `not_found`. */
@@ -146,7 +141,7 @@ export function addAddressForms(
   const insert = async (request: PageRequest) => {
     const id = idParam(request, 'link')
     const { domain_id, alias, exact = 'false' } = request.fields
-    addresses.onStored(await addresses.insertion(request.actor, id, { domain_id, alias, exact })(storage))
+    addresses.onStored(id, await addresses.insertion(request.actor, id, { domain_id, alias, exact })(storage))
     return new Redirect(`/app/links/${id}#addresses`, { code: 'address-created' })
   }
   pages.post(home, 'links:write', formHandler(linkPage, insert))
