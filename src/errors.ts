@@ -24,6 +24,10 @@ export type ErrorCode =
   | 'domain_in_use'
   | 'reference_conflict'
   | 'not_undoable'
+  | 'import_blocked'
+  | 'import_running'
+  | 'import_state'
+  | 'import_edited'
   | 'last_owner'
   | 'already_member'
   | 'link_expired'
@@ -151,6 +155,21 @@ export function irreversible(reason: string): Failure {
 /** A change can't be undone, because a later one has changed the same field of the record. */
 export function changedSince(record: string, field: string): Failure {
   return failureWith('not_undoable', new Refusal('not_undoable.changed', { record }).at(field))
+}
+
+/** Another request works on an import of the account. `retryAfter` is in seconds. */
+export function importRunning(job: string, retryAfter: number): Failure {
+  const message = `The ${job} of an import of this account is still running. Try again when it is complete.`
+  return new Failure('import_running', message, { retryAfter })
+}
+
+/** Rows of an import are taken by other links, and its option `conflict` is `refuse`. */
+export function importBlocked(conflicts: number): Failure {
+  const rows = conflicts === 1 ? '1 row has an address' : `${conflicts} rows have addresses`
+  return new Failure(
+    'import_blocked',
+    `${rows} of other links. Plan the import again with conflict=skip, rename or update.`,
+  )
 }
 
 /** An account always has an owner. */

@@ -118,9 +118,10 @@ export const resources = {
     ranges: { expires_at: { column: 'expires_at', isIndexed: false } },
     isUncounted: true,
   },
+  imports: { singular: 'import', sorts: {}, searched: {}, filters: [], isUncounted: true },
 } as const satisfies Record<string, Resource>
 
 /** A resource with five operations whose records are exported: its table, its path, and the first part of its scopes. */
-export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations'>
+export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations' | 'imports'>
 
 export const resourceNames: readonly ResourceName[] = ['domains', 'spaces', 'tags', 'links']

@@ -185,6 +185,10 @@ export const messages = {
   loops: ["The url leads to the link's own short URL, {shortUrl}.", '{label} must not be this short link itself.'],
   'loops.address': 'The link redirects to {shortUrl}, which would be its own address.',
   unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],
+  'unknown_domain.name': [
+    'The account has no domain {name}. Add the domain first.',
+    'There is no domain {name}. Add it first.',
+  ],
   unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
   unknown_format: [
     'The file matches no known format. It has: {seen}. Choose another {field}, or send source=csv with columns.',

@@ -3,8 +3,17 @@ import { type KeyScope, keyScopes, type NeededScope } from './scopes.ts'
 
 /** The scopes of each role, from the least to the most. A role has the scopes of the roles before it, too. */
 const addedScopes = {
-  viewer: ['domains:read', 'spaces:read', 'tags:read', 'links:read', 'stats:read', 'events:read', 'members:read'],
-  editor: ['spaces:write', 'tags:write', 'links:write'],
+  viewer: [
+    'domains:read',
+    'spaces:read',
+    'tags:read',
+    'links:read',
+    'stats:read',
+    'events:read',
+    'members:read',
+    'imports:read',
+  ],
+  editor: ['spaces:write', 'tags:write', 'links:write', 'imports:write'],
   admin: ['domains:write', 'keys:read', 'keys:write'],
   owner: ['members:write', 'account:write'],
 } as const satisfies Readonly<Record<string, readonly NeededScope[]>>

@@ -14,6 +14,8 @@ export const keyScopes = [
   'events:read',
   'members:read',
   'members:write',
+  'imports:read',
+  'imports:write',
 ] as const
 
 /** The scopes that only people and operators have. */

@@ -75,17 +75,21 @@ async function lockThese(
   return links
 }
 
+export type SavedTotals = Omit<Row<'link_clicks'>, 'space_id' | 'forgotten_ms' | 'clicked_ms'>
+
 /** Stores the totals of locked links. */
-export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<void> {
+export async function saveTotals(tx: Db, links: readonly (LinkTotals | SavedTotals)[]): Promise<void> {
   for (const some of parts(links)) {
-    const rows = some.map(({ space_id, forgotten_ms, clicks_limit, time_zones, ...saved }) => saved)
+    const rows = some.map(
+      ({ link_id, account_id, domain_id, clicks, bots, previews, clicks_30d, last_clicked_ms }) => ({
+        ...{ link_id, account_id, domain_id, clicks, bots, previews, clicks_30d, last_clicked_ms },
+      }),
+    )
     await tx.execute(totalsSaved(rows))
   }
 }
 
-function totalsSaved(
-  rows: readonly Omit<Row<'link_clicks'>, 'space_id' | 'forgotten_ms' | 'clicked_ms'>[],
-): CachedQuery<never> {
+function totalsSaved(rows: readonly SavedTotals[]): CachedQuery<never> {
   return new CachedQuery(`${rows.length} totals`, rows.flatMap(Object.values), () =>
     query
       .insertInto('link_clicks')

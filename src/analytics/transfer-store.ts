@@ -95,10 +95,16 @@ export async function findByShortLink(db: Db, account: number, shortLink: string
 export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 
 /**
- * Stores days of the account's links and adds them to their groups, unless the link has clicks on that day. Totals are
- * then at least as high as these days. Call this once per serializable transaction, and `raiseTotals` later.
+ * Stores days of the account's links and adds them to their groups, unless the link has clicks on that day; with `adds`, adds
+ * them to these clicks. Totals are then at least as high as these days. Call this once per serializable transaction, and
+ * `raiseTotals` later.
  */
-export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
+export async function storeDays(
+  tx: Db,
+  account: number,
+  days: readonly LinkDay[],
+  { adds = false } = {},
+): Promise<DayStored[]> {
   const ids = days.map(({ link }) => link)
   const links = await lockTotals(tx, account, ids)
   const cursors = await lockAccounts(tx, [account])
@@ -110,7 +116,7 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
     const totals = links.get(day.link)
     const { facts } = before[at] as Day
     if (totals === undefined) outcomes.push('gone')
-    else if (facts.hours.size > 0) outcomes.push(isDeepStrictEqual(facts, day.facts) ? 'known' : 'other')
+    else if (facts.hours.size > 0 && !adds) outcomes.push(isDeepStrictEqual(facts, day.facts) ? 'known' : 'other')
     else {
       // The next line may be of the same day.
       addDay(facts, day.facts)

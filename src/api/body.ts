@@ -6,7 +6,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
 import { JsonReader, type TextPosition } from '../http/json-reader.ts'
 import { parseCsv } from '../lib/csv.ts'
-import type { Body, MediaType } from './operations.ts'
+import type { Body, FileBody, MediaType } from './operations.ts'
 
 /** The maximum body size. Bytes. */
 export const maxBody = 64 * 1024
@@ -24,10 +24,29 @@ export async function readBody(
   return bytes instanceof Failure ? bytes : parse(bytes)
 }
 
+/** Reads a file of one of these media types. Returns its type and bytes, or a failure. */
+export async function receiveFile<Type extends string>(
+  exchange: Exchange,
+  { media, maxBytes, advice }: Pick<FileBody, 'maxBytes' | 'advice'> & { readonly media: readonly Type[] },
+): Promise<{ readonly type: Type; readonly bytes: Buffer } | Failure> {
+  const type = mediaTypeOf(exchange.headers, media)
+  if (type instanceof Failure) return type
+  if (type === null) return unsupported('The request has no file.', media)
+  const bytes = await receiveBody(exchange, maxBytes)
+  if (!(bytes instanceof Failure)) return { type, bytes }
+  return bytes.code === 'body_too_large' ? new Failure(bytes.code, `${bytes.message} ${advice}`) : bytes
+}
+
 type Parse = (bytes: Buffer) => Fields | Failure | Promise<Fields | Failure>
 
 /** Returns the parser for the media type of the body, or null if there is no body. */
 function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): Parse | Failure | null {
+  const type = mediaTypeOf(headers, media)
+  return type === null || type instanceof Failure ? type : parsers[type]
+}
+
+/** Returns the media type of the body among those that are accepted, or null if there is no body. */
+function mediaTypeOf<Type extends string>(headers: IncomingHttpHeaders, media: readonly Type[]): Type | Failure | null {
   if (headers['content-encoding'] !== undefined) {
     return unsupported('A body with a Content-Encoding is not accepted: send it uncompressed.', media)
   }
@@ -40,7 +59,7 @@ function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): P
   const known = media.find((each) => each === essence)
   if (known === undefined) return unsupported('The media type of the body is not accepted.', media)
   const charsets = parameters.filter((parameter) => parameter.startsWith('charset='))
-  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return parsers[known]
+  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return known
   return unsupported('The charset of the body is not accepted.', media)
 }
 
@@ -53,7 +72,7 @@ const parsers = {
 /** The media types of a body, unless it names others. */
 export const usualMedia: readonly MediaType[] = ['application/x-www-form-urlencoded', 'application/json']
 
-export function unsupported(reason: string, media = usualMedia): Failure {
+export function unsupported(reason: string, media: readonly string[] = usualMedia): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${media.join(' or ')}, in UTF-8.`)
 }
 

@@ -26,6 +26,8 @@ export interface Operation {
   readonly scope: NeededScope | null
   readonly query?: Form<unknown>
   readonly body?: Body
+  /** A body that the handler reads by itself. */
+  readonly file?: FileBody
   /** Request headers in addition to the headers of every operation. */
   readonly headers?: readonly RequestHeader[]
   /** Invalid query or body fields, whose response is an example in the documents. */
@@ -33,6 +35,8 @@ export interface Operation {
   readonly success: Success
   /** When the response is 204 instead, as a sentence. */
   readonly emptySuccess?: string
+  /** When the response is 202 instead, as a sentence. */
+  readonly acceptedSuccess?: string
   /** Failures in addition to the failures of every operation. */
   readonly failures: readonly ApiErrorCode[]
 }
@@ -49,6 +53,16 @@ export interface Body {
   /** The accepted media types; forms and JSON by default. */
   readonly media?: readonly MediaType[]
   readonly maxBytes?: number
+}
+
+/** A file as a body. */
+export interface FileBody {
+  readonly media: readonly string[]
+  readonly maxBytes: number
+  /** A file in JSON. */
+  readonly example: unknown
+  /** What to do with a larger file, as a sentence. */
+  readonly advice: string
 }
 
 export interface Success {

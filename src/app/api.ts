@@ -23,6 +23,9 @@ import { requireValidHost } from '../http/request-head.ts'
 import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
+import { expireImports } from '../imports/retention.ts'
+import { importRoutes } from '../imports/routes.ts'
+import { importOperations } from '../imports/schema.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { AddressActions } from '../links/address-actions.ts'
@@ -49,6 +52,7 @@ import type { Storage } from '../storage/port.ts'
 import { tagMergeRoute } from '../tags/actions.ts'
 import { mergeTag, tagOperations } from '../tags/schema.ts'
 import { buildActions, finishAllRemovals } from './actions.ts'
+import { buildImports } from './imports.ts'
 import type { Semaphores } from './semaphores.ts'
 
 /** The configuration without what only the process needs. */
@@ -99,6 +103,7 @@ export const operations: readonly Operation[] = [
   reverseEvents,
   ...Object.values(memberOperations),
   ...Object.values(invitationOperations),
+  ...Object.values(importOperations),
   showOwnKey,
 ]
 
@@ -121,42 +126,44 @@ export function buildApi(options: AppOptions, shared: Shared) {
     run: (work) => removals.run(work),
   })
   const batches = batchWorker(options, shared, actions.links)
+  const imports = buildImports(options, actions.links, reversals)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
   const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })
   healthRoute(router, storage)
   documents(router, dashboardUrl)
-  const deleteClicks = clickDeletion(shared)
   const explain = explainer(storage, shortUrl)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
   const signIn = signInServices(options, shared, dashboardUrl)
+  const deleteClicks = clickDeletion(shared)
   const onAccountChange = () => shared.directory.refresh()
   const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
   addDashboard({ ...parts, ...signIn, clicksRetention, ...effects })
-  resourceRoutes(api, idempotentRequests, actions.domains)
-  resourceRoutes(api, idempotentRequests, actions.spaces)
-  resourceRoutes(api, idempotentRequests, actions.tags)
-  tagMergeRoute(api, actions.tags)
+  const { domains: domain, spaces: space, tags: tag } = actions
+  resourceRoutes(api, idempotentRequests, domain)
+  resourceRoutes(api, idempotentRequests, space)
+  resourceRoutes(api, idempotentRequests, tag)
+  tagMergeRoute(api, tag)
   const linkParts = { api, storage, idempotentRequests, actions: actions.links, batches }
   const links = linkRoutes(linkParts, shortUrl, explain, semaphores)
   statsRoutes(api, storage, deleteClicks)
   eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
-  const { domains: domain, spaces: space, tags: tag } = actions
   reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
-  memberRoutes(api, storage)
-  invitationRoutes(api, storage, idempotentRequests)
+  peopleRoutes(api, storage, idempotentRequests)
+  importRoutes(api, imports.actions, semaphores.plans)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   return {
     listener: buildListener(options, shared, router, apiResponses(rateLimits, cors)),
     router,
     actions,
+    imports: imports.actions,
     reversals,
     begin: () => {
       rateLimits.start()
       removals.start()
     },
-    services: [removals, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
+    services: [imports.service, removals, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
 }
 
@@ -176,6 +183,11 @@ function linkRoutes(
   linkQrRoute(api, storage, shortUrl)
   explainRoute(api, explain)
   return links
+}
+
+function peopleRoutes(...[api, storage, idempotentRequests]: Parameters<typeof invitationRoutes>): void {
+  memberRoutes(api, storage)
+  invitationRoutes(api, storage, idempotentRequests)
 }
 
 /** Returns what the sign-in pages use. */
@@ -247,6 +259,7 @@ function buildRemovals({ storage, logger, historyDays }: AppOptions): Removals {
       await Promise.all([
         finishAllRemovals(storage, isStopped),
         expireEvents(storage, { historyDays, now: Date.now() }, isStopped),
+        expireImports(storage, Date.now(), isStopped),
       ])
     },
     onProblem: (error) => logger.warn({ err: error }, 'deletion interrupted; will resume'),

@@ -39,6 +39,11 @@ export function createSemaphores() {
       ...{ concurrency: 4, concurrencyPerKey: 1, maxQueue: 64, maxQueuePerKey: 4 },
       rejection: () => overloaded('Too many changes of several links are under way. Try again in a few seconds.'),
     }),
+    /** Files of imports, each of which has up to 16 MiB. They are received and planned one after another. */
+    plans: new Semaphore({
+      ...{ concurrency: 1, maxQueue: 16, maxQueuePerKey: 2, maxWaitMs: 20_000 },
+      rejection: () => overloaded('Too many imports are being planned. Try again in a minute.'),
+    }),
     importChecks: new Semaphore({ ...imports, concurrency: 2 }),
     /** Hashing a thousand passwords takes a minute, mostly of waiting, so checks don't wait for it. */
     imports: new Semaphore({ ...imports, concurrency: 16 }),

@@ -2,7 +2,17 @@
 import { isDeepStrictEqual } from 'node:util'
 
 /** The kinds of records that have events. */
-export const recordKinds = ['link', 'domain', 'space', 'tag', 'key', 'member', 'invitation', 'account'] as const
+export const recordKinds = [
+  'link',
+  'domain',
+  'space',
+  'tag',
+  'key',
+  'member',
+  'invitation',
+  'account',
+  'import',
+] as const
 export type RecordKind = (typeof recordKinds)[number]
 
 /** Records that any number of links refer to. */
@@ -19,6 +29,8 @@ export type EventAction =
   | 'joined'
   | 'removed'
   | 'revoked'
+  | 'applied'
+  | 'undone'
 
 /** What the API says about deletions. */
 export const deletionSentence = 'For 30 days, undoing its event restores it with its id and clicks.'

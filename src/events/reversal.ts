@@ -315,9 +315,8 @@ const changeAll: ReverseAll = (kind, tx, actor, events, current) =>
 
 const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
   for (const event of events) {
-    const { record, recordId, action, changes, kept } = event
-    const values = valuesFor(event, current)
-    requireUnchanged(record, values, { ...nothing(values), ...changes, ...(kept as Changes | undefined) })
+    const { record, recordId, action } = event
+    requireValuesAfter(event, valuesFor(event, current))
     const kindOfRecord = reversibleKind(event)
     // A restored record is deleted again with its links.
     if (action === 'created' && kindOfRecord !== 'link' && (await hasLinks(tx, kindOfRecord, recordId)))
@@ -328,6 +327,16 @@ const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
     actor,
     events.map(({ recordId }) => recordId),
   )
+}
+
+/** Throws `not_undoable` if a record has other values than after an event, apart from the fields that are `known` to differ. */
+export function requireValuesAfter(
+  { record, action, changes, kept }: StoredEvent,
+  current: Values,
+  known: ReadonlySet<string> = new Set(),
+): void {
+  const all = { ...(action !== 'updated' && nothing(current)), ...changes, ...(kept as Changes | undefined) }
+  requireUnchanged(record, current, Object.fromEntries(Object.entries(all).filter(([field]) => !known.has(field))))
 }
 
 function valuesFor({ record, recordId }: StoredEvent, current: ReadonlyMap<number, Values>): Values {

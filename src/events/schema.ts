@@ -19,6 +19,7 @@ const types = [
   ...(['key.created', 'key.rotated', 'key.revoked', 'account.updated'] as const),
   ...(['member.joined', 'member.updated', 'member.removed'] as const),
   ...(['invitation.created', 'invitation.deleted'] as const),
+  ...(['import.applied', 'import.undone'] as const),
 ] as const
 
 /** In characters, like an `X-Request-Id`. */

@@ -335,6 +335,18 @@ export async function isBatchOpen(db: Db, account: number, batch: string, now: n
   return (await openEventIds(db, account, batch, { now, limit: 1 })).length > 0
 }
 
+/** Returns the account's events of a batch from before an id, with what their reversal needs, newest first. */
+export async function readEvents(
+  db: Db,
+  account: number,
+  batch: string,
+  before: number,
+  limit: number,
+): Promise<StoredEvent[]> {
+  const own = events.select('kept').where('account_id', '=', account).where('batch_id', '=', batch)
+  return (await db.execute(own.where('id', '<', before).orderBy('id', 'desc').limit(limit))).map(toEvent)
+}
+
 /**
  * Stores that each of the account's events was reversed by the newest event of the batch about the same record. Returns the ids of
  * the events that have such a reversal.

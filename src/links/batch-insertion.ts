@@ -8,27 +8,36 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { newLinkViolations } from './actions.ts'
-import { type Address, findRivals } from './addresses.ts'
+import { type Address, describeAddresses, findRivals, insertAddresses } from './addresses.ts'
 import type { Outcome } from './batch-results.ts'
-import { insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain } from './batch-store.ts'
+import { type History, insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain } from './batch-store.ts'
 import { generateAlias, generatedLength } from './link.ts'
 import { type FoldedTexts, foldedOf } from './link-rows.ts'
 import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
 import { type LinkRow, linkEvents, type NewLink } from './schema.ts'
 import { clashesPerLength, type LinkDomain } from './store.ts'
 
+/** A new link with the hash of its password. */
+export interface InsertedLink extends NewLink {
+  /** What another service knows about the link. */
+  readonly history?: History
+  readonly legacy?: boolean
+  /** Its further addresses. */
+  readonly further?: readonly Address[]
+}
+
 /** New links of an account. */
 export interface Insertion {
   readonly kind: 'store'
-  /** A new link with the hash of its password, or the failure of its row. */
-  readonly rows: readonly (NewLink | Failure)[]
+  /** A new link, or the failure of its row. */
+  readonly rows: readonly (InsertedLink | Failure)[]
 }
 
 /** A row without violations. */
 interface Candidate {
   readonly row: number
   readonly domain: LinkDomain
-  readonly link: NewLink
+  readonly link: InsertedLink
   readonly folded: FoldedTexts | undefined
 }
 
@@ -59,8 +68,10 @@ async function storeRows(
   const { account } = actor
   const outcomes: (Outcome | undefined)[] = rows.map((row) => (row instanceof Failure ? row : undefined))
   const links = rows.flatMap((row) => (row instanceof Failure ? [] : row))
-  const domainIds = new Set(links.map(({ domain_id }) => domain_id))
-  const domains = await lockDomains(tx, account, domainIds, { isAlone: links.some(({ exact }) => exact) })
+  const further = links.flatMap((link) => link.further ?? [])
+  const domainIds = new Set([...links, ...further].map(({ domain_id }) => domain_id))
+  const isAlone = further.length > 0 || links.some(({ exact }) => exact)
+  const domains = await lockDomains(tx, account, domainIds, { isAlone })
   const spaceIds = links.flatMap(({ space_id }) => space_id ?? [])
   const spaces = await lockSpaces(tx, account, spaceIds)
   const names = links.flatMap(({ tags }) => tags)
@@ -78,8 +89,9 @@ async function storeRows(
   const { stored, clashing } = await insertCandidates(tx, account, candidates)
   for (const { row, link } of clashing) outcomes[row] = aliasTaken(link.alias ?? '')
   const records = await tagLinks(tx, actor, stored, known)
+  const added = await addAddresses(tx, account, stored, records)
   for (const [at, { row }] of stored.entries()) outcomes[row] = records[at]
-  const events = records.map(({ record }) => createdEvent(linkEvents, record))
+  const events = records.map(({ record }) => createdEvent(linkEvents, { ...record, addresses: added(record.id) }))
   await recordEvents(tx, actor, events)
   return outcomes as Outcome[]
 }
@@ -95,11 +107,12 @@ async function insertCandidates(tx: Db, account: number, candidates: readonly Ca
   for (let clashes = 0; pending.length > 0; clashes++) {
     const length = generatedLength + Math.floor(clashes / clashesPerLength)
     const named = pending.map((candidate) => linkOnDomain(candidate, candidate.link.alias ?? generateAlias(length)))
-    const taken = await findRivals(tx, account, named.map(addressOf))
+    const addresses = new Map(named.map((link, at) => [link, [addressOf(link), ...(pending[at]?.link.further ?? [])]]))
+    const taken = await findRivals(tx, account, [...addresses.values()].flat())
     const free = named.filter((link) => {
-      const address = addressOf(link)
-      if (taken.hasClash(address)) return false
-      taken.add(address)
+      const own = addresses.get(link) ?? []
+      if (own.some((address) => taken.hasClash(address))) return false
+      for (const address of own) taken.add(address)
       return true
     })
     const inserted = await insertLinks(tx, account, free)
@@ -116,12 +129,27 @@ async function insertCandidates(tx: Db, account: number, candidates: readonly Ca
 }
 
 function linkOnDomain({ domain, link, folded }: Candidate, alias: string): NewLinkOnDomain {
-  const { domain_id: _, tags: __, ...values } = link
-  return { domain, values: { ...values, alias }, folded }
+  const { domain_id: _, tags: __, history, further: ___, ...values } = link
+  return { domain, values: { ...values, alias }, folded, history }
 }
 
 function addressOf({ domain, values }: NewLinkOnDomain): Address {
   return { domain_id: domain.id, alias: values.alias, exact: values.exact }
+}
+
+/** Stores the further addresses of links. Returns a function that returns those of a link, as its event has them. */
+async function addAddresses(
+  tx: Db,
+  account: number,
+  stored: readonly StoredRow[],
+  records: readonly Versioned<LinkRow>[],
+): Promise<(link: number) => string | null> {
+  const all = stored.flatMap(({ link: { further = [] } }, at) => {
+    const link_id = records[at]?.record.id ?? 0
+    return further.map((address) => ({ ...address, link_id }))
+  })
+  const byLink = Map.groupBy(await insertAddresses(tx, account, all), ({ link_id }) => link_id)
+  return (link) => describeAddresses([], byLink.get(link) ?? []).after
 }
 
 /** Gives the stored links their tags, which are created if they are unknown. Returns the records of the links. */

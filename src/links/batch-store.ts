@@ -1,5 +1,6 @@
 /** Queries of batches: each statement finds, stores, changes or deletes many records of an account. */
 import type { Actor } from '../access/actor.ts'
+import { type SavedTotals, saveTotals } from '../analytics/tables.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { newTimes, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
@@ -39,6 +40,20 @@ export async function lockDomains(
   return oldest === undefined ? found : found.set(null, oldest)
 }
 
+/** Returns the account's domains with these ASCII names, by name. */
+export async function domainsNamed(
+  db: Db,
+  account: number,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, LinkDomain>> {
+  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
+  const found = new Map<string, LinkDomain>()
+  for (const some of parts(names)) {
+    for (const domain of await db.execute(domains.where('name', 'in', some))) found.set(domain.name, domain)
+  }
+  return found
+}
+
 /** Returns which of these spaces the account has. They can't be removed until the end of the transaction. */
 export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>): Promise<ReadonlySet<number>> {
   const spaces = query.selectFrom('spaces').select('id').where('account_id', '=', account).orderBy('id').forKeyShare()
@@ -50,11 +65,20 @@ export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>)
   return found
 }
 
+/** The history of a link in another service. Times are null if they are unknown. */
+export interface History {
+  readonly created_at: string | null
+  readonly clicks: number
+  readonly bots: number
+  readonly last_clicked_ms: number | null
+}
+
 /** A new link with its alias. */
 export interface NewLinkOnDomain {
   readonly domain: LinkDomain
   readonly values: Omit<LinkValues, 'tags'> & NamedAlias
   readonly folded: FoldedTexts | undefined
+  readonly history?: History | undefined
 }
 
 /**
@@ -68,8 +92,12 @@ export async function insertLinks(
 ): Promise<ReadonlyMap<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>> {
   const times = newTimes()
   const stored = new Map<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>()
+  const totals: SavedTotals[] = []
   for (const some of parts(links, insertedRows)) {
-    const rows = some.map(({ domain, values, folded }) => newRow(account, domain, values, times, { folded }))
+    const rows = some.map(({ domain, values, folded, history }) => {
+      const created_at = history?.created_at ?? times.created_at
+      return newRow(account, domain, values, { ...times, created_at }, { folded, clicks: history?.clicks ?? 0 })
+    })
     const ids = new Map<string, number>()
     for (const { id, domain_id, alias_folded } of await tx.execute(insertion(rows))) {
       ids.set(`${domain_id} ${alias_folded}`, id)
@@ -77,10 +105,18 @@ export async function insertLinks(
     for (const [at, link] of some.entries()) {
       const row = rows[at] as (typeof rows)[number]
       const id = ids.get(`${row.domain_id} ${row.alias_folded}`)
-      if (id !== undefined) stored.set(link, (tags) => newLinkRecord(id, row, link.domain, tags))
+      if (id === undefined) continue
+      stored.set(link, (tags) => newLinkRecord(id, row, link.domain, tags))
+      if (link.history !== undefined) totals.push(totalsOf(account, id, link.domain.id, link.history))
     }
   }
+  await saveTotals(tx, totals)
   return stored
+}
+
+function totalsOf(account_id: number, link_id: number, domain_id: number, history: History): SavedTotals {
+  const { clicks, bots, last_clicked_ms } = history
+  return { link_id, account_id, domain_id, clicks, bots, previews: 0, clicks_30d: 0, last_clicked_ms }
 }
 
 function insertion(rows: readonly ReturnType<typeof newRow>[]) {

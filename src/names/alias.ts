@@ -86,3 +86,10 @@ export function findAlias(text: string): { readonly alias: string; readonly afte
   const start = plain.search(first)
   return { alias: text.slice(start, stop).replace(/\/{2,}/g, '/'), after: text.slice(stop) }
 }
+
+/** Returns whether an import may store an alias of another service that `parseAlias` rejects. The alias is in NFC. */
+export function isLegacyAlias(alias: string): boolean {
+  if (alias.length > 2 * maxLegacyLength || [...alias].length > maxLegacyLength) return false
+  if (/\p{Cc}/u.test(alias) || !alias.isWellFormed() || alias.endsWith('+')) return false
+  return !reserved.test(foldCase(alias)) && !alias.split('/').some((each) => each === '.' || each === '..')
+}

@@ -1,5 +1,6 @@
 /** The tables of both engines. Flags are 0 and 1. Times are RFC 3339, or Unix milliseconds in `…_ms`. */
 import type { Generated, GeneratedAlways } from 'kysely'
+import type { ImportTables } from './import-tables.ts'
 
 /** Columns of all records of accounts. */
 export interface OwnedRecord {
@@ -19,7 +20,7 @@ interface RecentClicks {
 }
 
 /** Every table with its columns. */
-export interface Database {
+export interface Database extends ImportTables {
   instance: {
     database_id: string
     short_url: string | null

@@ -42,6 +42,14 @@ export const explanations: Readonly<Record<ErrorCode, string>> = {
     'Only pages of the dashboard can send this request, but its Sec-Fetch-Site or Origin header names another site.',
   not_undoable:
     'The change can’t be undone: the record has been changed since, a record that the change needs is gone, or it is more than 30 days old. The message names the reason. Nothing was changed.',
+  import_blocked:
+    'Other links have addresses of the import, and its option “conflict” is “refuse”. Nothing was stored. Plan the import again with conflict=skip, rename or update.',
+  import_running:
+    'An import of the account is being applied, proved or undone. Wait for the number of seconds in Retry-After, or poll that import until its state changes.',
+  import_state:
+    'The import is not in a state that allows the request: only plans can be applied, only applied imports can be proved, and imports can be undone once, for 30 days.',
+  import_edited:
+    'A link of the import was edited or got another address after the import, so an undo would lose that change. Nothing was deleted. Undo that change first, or delete links of the import by hand.',
   last_owner:
     'An account always has an owner. The member is its only one, so they can’t be removed or get another role. Make another member an owner first. Nothing was changed.',
   already_member: 'The person is already a member of the account, so they can’t join it again. Nothing was changed.',

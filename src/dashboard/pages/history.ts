@@ -136,7 +136,7 @@ function dayHeading(day: number, calendar: Calendar): string {
 
 const recordNames: Readonly<Record<NonNullable<EventsQuery['record']>, string>> = {
   ...{ link: 'Links', domain: 'Domains', space: 'Spaces', tag: 'Tags', key: 'API keys' },
-  ...{ member: 'People', invitation: 'Invitations', account: 'Account' },
+  ...{ member: 'People', invitation: 'Invitations', account: 'Account', import: 'Imports' },
 }
 
 const typeNames: Readonly<Record<NonNullable<EventsQuery['type']>, string>> = {
@@ -150,6 +150,7 @@ const typeNames: Readonly<Record<NonNullable<EventsQuery['type']>, string>> = {
   ...{ 'key.revoked': 'API key revoked', 'account.updated': 'Account changed' },
   ...{ 'member.joined': 'Member joined', 'member.updated': 'Member changed', 'member.removed': 'Member removed' },
   ...{ 'invitation.created': 'Invitation created', 'invitation.deleted': 'Invitation deleted' },
+  ...{ 'import.applied': 'Import applied', 'import.undone': 'Import undone' },
 }
 
 const actorNames: Readonly<Record<NonNullable<EventsQuery['actor']>, string>> = {

@@ -123,7 +123,7 @@ function textOf({ before, after }: Phrase): string {
 /** What people call records of each kind. */
 const nouns: Readonly<Record<RecordKind, string>> = {
   ...{ link: 'link', domain: 'domain', space: 'space', tag: 'tag' },
-  ...{ key: 'API key', account: 'account', member: 'member', invitation: 'invitation' },
+  ...{ key: 'API key', account: 'account', member: 'member', invitation: 'invitation', import: 'import' },
 }
 
 /** Renders the record of an event with its name at that time, as a link to its page if it exists. */
@@ -154,7 +154,7 @@ function phrase(before: Part, after: Part = null): Phrase {
 const verbs: Readonly<Record<EventAction, string>> = {
   ...{ created: 'created', updated: 'changed', deleted: 'deleted', restored: 'restored' },
   ...{ clicks_deleted: 'deleted the statistics of', merged: 'merged', rotated: 'rotated', revoked: 'revoked' },
-  ...{ joined: 'joined the account', removed: 'removed' },
+  ...{ joined: 'joined the account', removed: 'removed', applied: 'applied', undone: 'undid' },
 }
 
 function plainPhrase(record: RecordKind, action: EventAction): Phrase {
@@ -248,6 +248,7 @@ const labels: Readonly<Record<RecordKind, Readonly<Record<string, string>>>> = {
   account: { key_sign_in: 'Sign-in with API keys' },
   member: {},
   invitation: { expires_at: 'Expires on' },
+  import: {},
 }
 
 /** Returns what people call a field. */

@@ -6,6 +6,7 @@ import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
+import { importTables } from './imports.ts'
 import { letterIndexes } from './letters.ts'
 import { peopleTables } from './people.ts'
 import { recordTables } from './records.ts'
@@ -26,6 +27,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0008-letters': ({ engine }) => (engine === 'sqlite' ? [] : letterIndexes()),
   '0009-rules': ruleColumns,
   '0010-addresses': addressTables,
+  '0011-imports': importTables,
 }
 
 /** Returns the migrations for one engine, by name. */

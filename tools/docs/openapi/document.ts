@@ -1,6 +1,6 @@
 import { maxBody } from '../../../src/api/body.ts'
 import { idempotencyKeyPattern } from '../../../src/api/idempotency.ts'
-import { apiPrefix, type Operation, type Success } from '../../../src/api/operations.ts'
+import { apiPrefix, type FileBody, type Operation, type Success } from '../../../src/api/operations.ts'
 import type { ApiErrorCode } from '../../../src/errors.ts'
 import { idSchema } from '../../../src/forms/json-schema.ts'
 import { maxFields } from '../../../src/http/form-encoding.ts'
@@ -121,7 +121,7 @@ function pathItems(operations: readonly Operation[], schemas: Schemas): Record<s
 
 function operationObject(operation: Operation, schemas: Schemas): object {
   const { id, tag, summary, description, scope, query, body, headers = [], method, success, failures } = operation
-  const { emptySuccess } = operation
+  const { emptySuccess, acceptedSuccess, file } = operation
   const hasId = operation.path.includes('/:id')
   const isConditional = method === 'GET' && headers.includes('If-None-Match')
   return {
@@ -139,8 +139,10 @@ function operationObject(operation: Operation, schemas: Schemas): object {
     ],
     // swagger-typescript-api sends no Content-Type with a body that is a component, unless it has this extension.
     ...(body && { requestBody: requestBody(body, schemas), 'x-contentType': 'application/json' }),
+    ...(file && { requestBody: { required: true, content: fileContent(file) } }),
     responses: {
       [success.status]: successResponse(success, schemas),
+      ...(acceptedSuccess && { 202: successResponse({ ...success, description: acceptedSuccess }, schemas) }),
       ...(emptySuccess && { 204: successResponse({ status: 204, description: emptySuccess }, schemas) }),
       ...(isConditional && { 304: notModified([...onApiAnswers, 'ETag']) }),
       ...problemReferences([
@@ -151,6 +153,11 @@ function operationObject(operation: Operation, schemas: Schemas): object {
       ]),
     },
   }
+}
+
+function fileContent({ media, example }: FileBody): object {
+  const schema = { description: 'The file.' }
+  return Object.fromEntries(media.map((type) => [type, type === 'application/json' ? { schema, example } : { schema }]))
 }
 
 function successResponse(success: Success, schemas: Schemas): object {

@@ -1,0 +1,50 @@
+/** Builds the imports of a server process. */
+
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import type { Reversals } from '../events/reversal.ts'
+import { ImportActions } from '../imports/actions.ts'
+import { ImportWorker } from '../imports/import-worker.ts'
+import { OldServices } from '../imports/old-service.ts'
+import { prove } from '../imports/proof.ts'
+import { fingerprintOfInstance } from '../instance/store.ts'
+import type { LinkActions } from '../links/actions.ts'
+import { shortUrls } from '../names/short-url.ts'
+import { answersOf } from '../redirect/explain.ts'
+import type { Storage } from '../storage/port.ts'
+
+interface Options extends Pick<Config, 'shortUrl' | 'urlSchemes' | 'proofHosts'> {
+  readonly storage: Storage
+  readonly logger: Logger
+}
+
+/** Returns the actions on imports, and the service that ends their jobs. */
+export function buildImports(
+  { storage, shortUrl, urlSchemes, proofHosts, logger }: Options,
+  links: LinkActions,
+  reversals: Reversals,
+) {
+  const worker = new ImportWorker({
+    ...{ location: storage.location, shortUrl, urlSchemes },
+    onApplied: (rows) => links.onApplied(rows),
+  })
+  const services = new OldServices({ hosts: proofHosts })
+  const ownAnswers = answersOf(storage, shortUrls(shortUrl))
+  const actions = new ImportActions(storage, {
+    ...{ rules: links.rules, run: (job) => worker.run(job), reversals },
+    prove: async (source, signal) => {
+      const { position } = await storage.changesAfter(null)
+      return prove(source, { services, fingerprint: fingerprintOfInstance(position.database), ownAnswers }, signal)
+    },
+    onProblem: (error) => logger.warn({ err: error }, 'import interrupted; a repetition continues'),
+  })
+  return {
+    actions,
+    service: {
+      close: async () => {
+        await worker.close()
+        await actions.close()
+      },
+    },
+  }
+}

@@ -1,0 +1,265 @@
+/** Plans, applies, proves and undoes imports, for the API, the dashboard and the command line. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Actor, requireScope } from '../access/actor.ts'
+import { Failure, found, importBlocked, importRunning, validationFailed } from '../errors.ts'
+import type { Reversals } from '../events/reversal.ts'
+import type { LinkRules } from '../links/actions.ts'
+import { domainsNamed } from '../links/batch-store.ts'
+import { findLinkSpace, unknownSpace } from '../links/store.ts'
+import type { Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Versioned } from '../storage/records.ts'
+import { Refusal } from '../violations.ts'
+import type { FileBytes, RunImportJob } from './jobs.ts'
+import type { ProofSource } from './proof.ts'
+import { countProofs, proofSource } from './proofs/store.ts'
+import type { ReadingOptions } from './reading.ts'
+import type { Import, ImportOptions, ImportRow, ImportRowsQuery, ImportState } from './schema.ts'
+import { importRecord, rowRecord, versionedImport } from './shown.ts'
+import { domainNames, type ListedRow, listRows } from './staging/store.ts'
+import {
+  findImport,
+  hideImport,
+  type Job,
+  type Lease,
+  leaseMs,
+  listImports,
+  releaseLease,
+  renewLease,
+  type StoredImport,
+  takeLease,
+  undoUntil,
+} from './store.ts'
+import { requireUnedited, undoImport } from './undo.ts'
+
+interface ImportParts {
+  readonly rules: LinkRules
+  readonly run: RunImportJob
+  readonly reversals: Reversals
+  /** Proves the addresses of a source against their old services. */
+  readonly prove: (source: ProofSource, signal: AbortSignal) => Promise<void>
+  /** Gets the errors of jobs whose requests have ended. */
+  readonly onProblem: (error: unknown) => void
+}
+
+/** An import after a request. `isDone` is false if its job still runs. */
+export interface JobResult {
+  readonly shown: Versioned<Import>
+  readonly isDone: boolean
+}
+
+/** How long a request waits for a job. Milliseconds. */
+const patienceMs = 1_000
+
+export class ImportActions {
+  readonly #storage: Storage
+  readonly #parts: ImportParts
+  readonly #jobs = new Map<number, Promise<void>>()
+  readonly #stop = new AbortController()
+
+  constructor(storage: Storage, parts: ImportParts) {
+    this.#storage = storage
+    this.#parts = parts
+  }
+
+  /** Finds the account's import. */
+  async find(account: number, id: number): Promise<Versioned<Import> | undefined> {
+    const stored = await findImport(this.#storage, account, id)
+    return stored && this.#shown(account, stored)
+  }
+
+  async #shown(account: number, stored: StoredImport): Promise<Versioned<Import>> {
+    const proofs = await countProofs(this.#storage, account, [stored.id])
+    return versionedImport(importRecord(stored, proofs(stored.id)))
+  }
+
+  /** Finds the account's import with its options, columns and progress, which the API doesn't show. */
+  findStored(account: number, id: number): Promise<StoredImport | undefined> {
+    return findImport(this.#storage, account, id)
+  }
+
+  /** Lists a page of the account's imports. */
+  async list(account: number, request: PageRequest): Promise<Page<Import>> {
+    const page = await listImports(this.#storage, account, request)
+    const proofs = await countProofs(
+      this.#storage,
+      account,
+      page.rows.map(({ id }) => id),
+    )
+    return { ...page, rows: page.rows.map((stored) => importRecord(stored, proofs(stored.id))) }
+  }
+
+  /** Lists a page of the rows of the account's import. Throws `not_found`. */
+  async listRows(account: number, id: number, request: ImportRowsQuery): Promise<Page<ImportRow>> {
+    const page = await this.listStoredRows(account, id, request)
+    const ids = page.rows.flatMap(({ addresses }) => addresses.flatMap(({ domain_id }) => domain_id ?? []))
+    const names = await domainNames(this.#storage, account, [...new Set(ids)])
+    const { shortUrl } = this.#parts.rules
+    return { ...page, rows: page.rows.map((row) => rowRecord(row, (domain) => names.get(domain), shortUrl)) }
+  }
+
+  /** Lists rows as they are stored, with the changes of updates, which the API doesn't show. Throws `not_found`. */
+  async listStoredRows(account: number, id: number, request: ImportRowsQuery): Promise<Page<ListedRow>> {
+    found(await findImport(this.#storage, account, id), 'import')
+    return listRows(this.#storage, id, request)
+  }
+
+  /**
+   * Plans the import of a file. Throws the failures of `readFile`, `validation_failed`, and `insufficient_scope` if the plan
+   * creates tags and the actor can't.
+   */
+  async plan(
+    actor: Actor,
+    file: FileBytes,
+    { type, options }: { readonly type: ReadingOptions['type']; readonly options: ImportOptions },
+  ): Promise<Versioned<Import>> {
+    requireScope(actor, 'links:write')
+    await this.#checkOptions(actor.account, options)
+    const id = await this.#parts.run({ kind: 'plan', request: { actor, type, options }, file })
+    const stored = found(await findImport(this.#storage, actor.account, id), 'import')
+    try {
+      requireTags(actor, stored)
+    } catch (error) {
+      await hideImport(this.#storage, actor.account, id)
+      throw error
+    }
+    return this.#shown(actor.account, stored)
+  }
+
+  /** Plans an import again, from its stored rows, with other values of some options. Throws like `plan` and `apply`. */
+  async replan(actor: Actor, id: number, changed: Partial<Omit<ImportOptions, 'source'>>): Promise<Versioned<Import>> {
+    requireScope(actor, 'links:write')
+    const { account } = actor
+    const lease = { account, id, token: actor.batchId }
+    if (!(await takeLease(this.#storage, lease, 'plan'))) throw importRunning('plan', 5)
+    return this.#hold(lease, async () => {
+      const planned = await this.#inState(account, id, ['planned'])
+      const options = { ...planned.options, ...changed }
+      await this.#checkOptions(account, options)
+      await this.#parts.run({ kind: 'replan', actor, planned, options, lease })
+      const stored = found(await findImport(this.#storage, account, id), 'import')
+      return this.#shown(account, stored)
+    })
+  }
+
+  async #checkOptions(account: number, { domain_map, space_id }: ImportOptions): Promise<void> {
+    const names = [...new Set(Object.values(domain_map ?? {}))]
+    const known = await domainsNamed(this.#storage, account, names)
+    const missing = names.filter((name) => !known.has(name))
+    const violations = missing.map((name) => new Refusal('unknown_domain.name', { name }).at('domain_map'))
+    const hasSpace = space_id === null || (await findLinkSpace(this.#storage, account, space_id)) !== undefined
+    if (!hasSpace) violations.push(unknownSpace(space_id))
+    if (violations.length > 0) throw validationFailed(violations)
+  }
+
+  /**
+   * Applies an import. An applied one stays as it is. Throws `not_found`, `import_state`, `import_running`, `import_blocked`,
+   * `insufficient_scope`, and `precondition_failed` if the plan no longer holds.
+   */
+  async apply(actor: Actor, id: number): Promise<JobResult> {
+    requireScope(actor, 'links:write')
+    const { account } = actor
+    const before = await this.#inState(account, id, ['planned', 'applying', 'applied'])
+    if (before.state === 'applied') return { shown: await this.#shown(account, before), isDone: true }
+    const { outcomes } = before.summary
+    if (outcomes.conflict > 0) throw importBlocked(outcomes.conflict)
+    requireTags(actor, before)
+    return this.#start(actor, id, 'apply', async (lease) => {
+      const planned = await this.#inState(account, id, ['planned', 'applying'])
+      await this.#parts.run({ kind: 'check', actor, planned })
+      return async () => void (await this.#parts.run({ kind: 'apply', actor, planned, lease }))
+    })
+  }
+
+  /** Proves an import: all addresses whose result isn't `same`. Throws `not_found`, `import_state` and `import_running`. */
+  async proof(actor: Actor, id: number): Promise<JobResult> {
+    requireScope(actor, 'links:write')
+    const { account } = actor
+    await this.#inState(account, id, ['applied'])
+    return this.#start(actor, id, 'proof', async () => {
+      const source = await proofSource(this.#storage, account, id)
+      return () => this.#parts.prove(source, this.#stop.signal)
+    })
+  }
+
+  /** Undoes an import. Throws `not_found`, `import_state`, `import_running` and `import_edited`. */
+  async undo(actor: Actor, id: number): Promise<JobResult> {
+    requireScope(actor, 'links:write')
+    const { account } = actor
+    const states: readonly ImportState[] = ['applying', 'applied', 'undoing']
+    await this.#inState(account, id, states)
+    return this.#start(actor, id, 'undo', async (lease) => {
+      const applied = await this.#inState(account, id, states)
+      const until = undoUntil(applied)
+      if (until !== null && until < new Date().toISOString()) throw stateFailure('More than 30 days have passed.')
+      if (applied.state !== 'undoing') await requireUnedited(this.#storage, account, applied)
+      const { reversals } = this.#parts
+      const isStopped = () => this.#stop.signal.aborted
+      return () => undoImport(actor, applied, lease, { storage: this.#storage, reversals, isStopped })
+    })
+  }
+
+  /** Waits until this process has finished its job with an import. */
+  async wait(id: number): Promise<void> {
+    await this.#jobs.get(id)
+  }
+
+  /** Stops all jobs. The next request for each of them continues. Call this after the thread of `run` has ended. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await Promise.allSettled(this.#jobs.values())
+  }
+
+  async #inState(account: number, id: number, states: readonly ImportState[]): Promise<StoredImport> {
+    const stored = found(await findImport(this.#storage, account, id), 'import')
+    if (!states.includes(stored.state)) throw stateFailure(`The import is ${stored.state}.`)
+    return stored
+  }
+
+  /** Runs work with a lease that this process holds, and renews it until the work ends. */
+  async #hold<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+    const renewal = setInterval(() => void renewLease(this.#storage, lease).catch(() => undefined), leaseMs / 3)
+    try {
+      return await work()
+    } finally {
+      clearInterval(renewal)
+      await releaseLease(this.#storage, lease)
+    }
+  }
+
+  /**
+   * Starts a job, unless it is running already. `prepare` checks whether that is possible, and returns the work, for which this
+   * waits up to `patienceMs`.
+   */
+  async #start(
+    actor: Actor,
+    id: number,
+    job: Job,
+    prepare: (lease: Lease) => Promise<() => Promise<void>>,
+  ): Promise<JobResult> {
+    const { account, batchId: token } = actor
+    const lease = { account, id, token }
+    const result = async (isDone: boolean) => ({ shown: found(await this.find(account, id), 'import'), isDone })
+    if (!(await takeLease(this.#storage, lease, job))) return result(false)
+    const prepared = Promise.withResolvers<void>()
+    const done = this.#hold(lease, async () => {
+      const work = await prepare(lease)
+      prepared.resolve()
+      await work()
+    })
+    this.#jobs.set(id, done)
+    void done.catch(prepared.reject).finally(() => this.#jobs.delete(id))
+    await prepared.promise
+    const isDone = await Promise.race([done.then(() => true), wait(patienceMs, false, { ref: false })])
+    if (!isDone) done.catch(this.#parts.onProblem)
+    return result(isDone)
+  }
+}
+
+function stateFailure(message: string): Failure {
+  return new Failure('import_state', message)
+}
+
+/** Throws `insufficient_scope` if an import creates tags and the actor can't. */
+function requireTags(actor: Actor, { summary }: StoredImport): void {
+  if (summary.new_tags > 0) requireScope(actor, 'tags:write')
+}

@@ -1,0 +1,235 @@
+/** Applies imports: stores the links of their rows, then the clicks. Each transaction also stores how far it is. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Actor } from '../access/actor.ts'
+import { dayMs } from '../accounts/calendar.ts'
+import { decodeDay } from '../analytics/day.ts'
+import { storeDays } from '../analytics/transfer-store.ts'
+import { Failure, notFound, validationFailed } from '../errors.ts'
+import type { NewEvent } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
+import { type AppliedRow, changeViolations, type LinkRules } from '../links/actions.ts'
+import { furtherShortUrls } from '../links/addresses.ts'
+import { type InsertedLink, insertion } from '../links/batch-insertion.ts'
+import type { Outcome as Stored } from '../links/batch-results.ts'
+import type { LinkRow, NewLink } from '../links/schema.ts'
+import { changeLink, linkRecords, lockLinks } from '../links/store.ts'
+import type { Db } from '../storage/port.ts'
+import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
+import { readChange, readNewLink } from './links.ts'
+import { type Connection, eachDecided, pauseMs } from './plan.ts'
+import type { Outcome } from './schema.ts'
+import { type Decision, readDays, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
+import { advance, type Lease, type StoredImport } from './store.ts'
+
+/** Rows and days in one transaction, which takes up to 50 ms. */
+const [rowsTogether, daysTogether] = [150, 200]
+
+interface ApplyParts {
+  readonly rules: LinkRules
+  /** Gets the links of each transaction after its commit. */
+  readonly onApplied: (rows: readonly AppliedRow[]) => void
+}
+
+function contextOf({ account }: Actor, planned: StoredImport, rules: LinkRules): PlanContext {
+  const { id, options, isCaseSensitive } = planned
+  return { account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
+}
+
+/** Throws `precondition_failed` if another outcome than planned is right for a row that is not applied yet. */
+export async function checkImport(
+  db: Connection,
+  actor: Actor,
+  planned: StoredImport,
+  rules: LinkRules,
+): Promise<void> {
+  await eachDecided(db, contextOf(actor, planned, rules), planned.appliedRow, async (_, decided, before) => {
+    const at = decided.findIndex((row, at) => planOf(row) !== planOf(before[at] as StagedRow))
+    if (at < 0) return
+    const { id, line, decision } = decided[at] as DecidedRow
+    const place = line === null ? `row ${id}` : `row ${id} (line ${line})`
+    const outcomes = `“${before[at]?.decision?.outcome}”, but is “${decision.outcome}” now`
+    const message = `The plan no longer holds: the outcome of ${place} was ${outcomes}. Plan the import again.`
+    throw new Failure('precondition_failed', message)
+  })
+}
+
+/** Returns what must not change between the plan and its application. */
+function planOf({ decision, addresses }: StagedRow): string {
+  const outcome = decision?.outcome
+  const isNew = outcome === 'store' || outcome === 'rename'
+  return JSON.stringify([outcome, isNew && addresses.map(({ alias, exact }) => [alias, exact])])
+}
+
+/** Applies the remaining rows and clicks of an import. Throws if another process has taken the lease. */
+export async function applyImport(
+  db: Connection,
+  actor: Actor,
+  planned: StoredImport,
+  lease: Lease,
+  { rules, onApplied }: ApplyParts,
+): Promise<void> {
+  const context = contextOf(actor, planned, rules)
+  const author = { ...actor, batchId: planned.batchId }
+  const failed = await applyAllRows(db, author, context, planned, lease, onApplied)
+  await applyAllDays(db, context, planned, lease)
+  const { outcomes, ...others } = planned.summary
+  const summary = { ...others, outcomes: { ...outcomes } }
+  for (const outcome of failed) {
+    summary.outcomes[outcome] -= 1
+    summary.outcomes.refuse += 1
+  }
+  await db.write(async (tx) => {
+    const { store, rename, update } = summary.outcomes
+    const event: NewEvent = {
+      ...{ record: 'import', action: 'applied', id: planned.id, name: planned.source },
+      changes: { links: [null, store + rename + update] },
+    }
+    await recordEvents(tx, author, [event])
+    const applied_at = new Date().toISOString()
+    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at, summary })
+  })
+}
+
+/** Applies rows until none is left. Returns the planned outcomes of rows that have failed. */
+async function applyAllRows(
+  db: Connection,
+  author: Actor,
+  context: PlanContext,
+  planned: StoredImport,
+  lease: Lease,
+  onApplied: ApplyParts['onApplied'],
+): Promise<Outcome[]> {
+  const failed: Outcome[] = []
+  for (let after = planned.appliedRow; ; ) {
+    const step = await db.write(async (tx) => {
+      const rows = await readRows(tx, planned.id, { after, limit: rowsTogether, only: ['store', 'rename', 'update'] })
+      const last = rows.at(-1)?.id
+      if (last === undefined) return null
+      const results = await applyRows(tx, author, context, rows)
+      await advance(tx, lease, { state: 'applying', applied_row: last })
+      return { last, ...results }
+    })
+    if (step === null) return failed
+    after = step.last
+    failed.push(...step.failed)
+    onApplied(step.applied)
+    await wait(pauseMs)
+  }
+}
+
+async function applyAllDays(db: Connection, { account }: PlanContext, planned: StoredImport, lease: Lease) {
+  for (let after = planned.appliedDay; ; await wait(pauseMs)) {
+    const last = await db.write(async (tx) => {
+      const { days, until } = await readDays(tx, planned.id, after, daysTogether)
+      if (until === null) return null
+      const facts = days.map(({ link, day, ...json }) => ({ link, day, facts: decodeDay(json) }))
+      await storeDays(tx, account, facts, { adds: true })
+      await advance(tx, lease, { applied_day: until })
+      return until
+    })
+    if (last === null) return
+    after = last
+  }
+}
+
+/** Applies some rows. A row that others have made impossible since the check is refused. */
+async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: readonly StagedRow[]) {
+  const [updated, added] = [rows.filter(isUpdate), rows.filter((row) => !isUpdate(row))]
+  const results = new Map([
+    ...(await updateLinks(tx, author, context, updated)),
+    ...(await addLinks(tx, author, context, added)),
+  ])
+  const applied: AppliedRow[] = []
+  const links = new Map<number, number>()
+  const refused: StagedRow[] = []
+  const failed: Outcome[] = []
+  for (const row of rows) {
+    const result = results.get(row.id)
+    if (result === undefined || result instanceof Failure) {
+      const { code, message } = reasonOf(result)
+      const decision = row.decision as Decision
+      refused.push({ ...row, decision: { ...decision, outcome: 'refuse', code, message } })
+      failed.push(decision.outcome)
+    } else {
+      const { id, domain_id, alias } = result
+      applied.push({ id, stored: { id, domain_id, alias } })
+      links.set(row.id, id)
+    }
+  }
+  await saveRows(tx, context.importId, refused)
+  await setLinks(tx, context.importId, links)
+  return { applied, failed }
+}
+
+function isUpdate({ decision }: StagedRow): boolean {
+  return decision?.outcome === 'update'
+}
+
+function reasonOf(failure: Failure | undefined): { readonly code: string; readonly message: string } {
+  if (failure === undefined) return { code: 'not_found', message: 'The link is gone.' }
+  const { code, message } = failure.facts.violations?.[0] ?? failure
+  return { code, message }
+}
+
+type Results = Map<number, LinkRow | Failure>
+
+/** Stores the links of new rows. */
+async function addLinks(tx: Db, author: Actor, context: PlanContext, rows: readonly StagedRow[]): Promise<Results> {
+  const hosts = rows.map(({ content, addresses }) => addresses[0]?.host ?? content.host ?? '')
+  await findDomains(tx, context, hosts)
+  const figures = await findFigures(tx, context.importId, rows)
+  const links = rows.map((row, at) => {
+    const domain = context.domains.get(hosts[at] ?? '')
+    const { values, violations } = readNewLink(row.content, context.options, context.rules)
+    if (violations.length > 0 || !domain) return validationFailed(violations)
+    return insertedLink(row, values as NewLink, domain.id, figures.get(row.id) as Figures)
+  })
+  const outcomes = await insertion(author, { kind: 'store', rows: links }, context.rules.shortUrl)(tx)
+  return new Map(rows.map(({ id }, at) => [id, recordOf(outcomes[at] ?? null)]))
+}
+
+function recordOf(outcome: Stored | null): LinkRow | Failure {
+  return outcome === null || outcome instanceof Failure ? (outcome ?? notFound('link')) : outcome.record
+}
+
+function insertedLink(
+  { addresses: [main, ...others], content }: StagedRow,
+  values: NewLink,
+  domain_id: number,
+  { clicks, bots, lastDay }: Figures,
+): InsertedLink {
+  // The hour is unknown, and noon is on this day in most time zones.
+  const last_clicked_ms = lastDay === null ? null : Math.min(Date.now(), (lastDay + 0.5) * dayMs)
+  const history = { created_at: content.created_at, clicks, bots, last_clicked_ms }
+  const { alias = null, exact = false, legacy = false } = main ?? {}
+  const further = others.map((each) => ({ domain_id: each.domain_id ?? 0, alias: each.alias ?? '', exact: each.exact }))
+  return { ...values, alias, exact, legacy, domain_id, history, further }
+}
+
+/** Replaces fields of links. */
+async function updateLinks(
+  tx: Db,
+  author: Actor,
+  { rules }: PlanContext,
+  rows: readonly StagedRow[],
+): Promise<Results> {
+  const ids = [...new Set(rows.flatMap(({ decision }) => decision?.linkId ?? []))]
+  await lockLinks(tx, author.account, ids)
+  const links = new Map(
+    [...(await linkRecords.findAll(tx, author.account, ids))].map(([id, { record }]) => [id, record]),
+  )
+  const further = await furtherShortUrls(tx, author.account, ids, rules.shortUrl)
+  const results: Results = new Map()
+  for (const { id, decision, content } of rows) {
+    const link = links.get(decision?.linkId ?? 0)
+    // The domain of a link without its name is being removed, and takes the link along.
+    if (link?.domain_name == null) continue
+    const { values, violations } = readChange(content, rules)
+    const all = [...violations, ...changeViolations(link, values, further.get(link.id) ?? [], rules.shortUrl)]
+    const changed = all.length > 0 ? undefined : await changeLink(tx, author, link, values)
+    results.set(id, changed?.record ?? validationFailed(all))
+    // A later row may change the same link.
+    if (changed !== undefined) links.set(link.id, changed.record)
+  }
+  return results
+}

@@ -1,0 +1,73 @@
+/** The clicks of a file by address and day of the account. */
+import type { Calendar } from '../accounts/calendar.ts'
+import {
+  addPeople,
+  type DayFacts,
+  dimensionsOfLinks,
+  emptyDay,
+  encodeDay,
+  hourOf,
+  limitValues,
+} from '../analytics/day.ts'
+import { foldCase } from '../lib/text.ts'
+import type { FileClicks } from './file-row.ts'
+import type { AddressDay } from './staging/store.ts'
+
+/** Code points of a path that are stored: more than an alias can have. */
+const maxPath = 256
+
+/** Returns the columns of an address. */
+export function addressColumns({ host, path }: FileClicks['address']) {
+  const stored = path.length <= maxPath ? path : [...path].slice(0, maxPath).join('').toWellFormed()
+  // PostgreSQL rejects U+0000.
+  const text = stored.replaceAll('\0', '\ufffd')
+  return { host: host ?? '', path: text, folded: foldCase(text.normalize()) }
+}
+
+/** Collects clicks until there are enough for a transaction. */
+export class ClickDays {
+  readonly #calendar: Calendar
+  readonly #days = new Map<
+    string,
+    { readonly address: FileClicks['address']; readonly day: number; readonly facts: DayFacts }
+  >()
+
+  constructor(calendar: Calendar) {
+    this.#calendar = calendar
+  }
+
+  get size(): number {
+    return this.#days.size
+  }
+
+  add({ address, at, class: kind, count, facts: values }: FileClicks): void {
+    const { day, hour } = this.#calendar.hourOf(Date.parse(at))
+    const key = `${address.host ?? ''} ${day} ${address.path}`
+    const { facts } = this.#days.getOrInsertComputed(key, () => ({ address, day, facts: emptyDay() }))
+    const counts = hourOf(facts, hour)
+    if (kind === 'bot') {
+      counts.bots += count
+      return
+    }
+    counts.people += count
+    for (const dimension of dimensionsOfLinks) {
+      let unknown = count
+      for (const [value, people] of Object.entries(values[dimension] ?? {})) {
+        addPeople(facts.breakdowns[dimension], value, people)
+        unknown -= people
+      }
+      if (unknown > 0) addPeople(facts.breakdowns[dimension], null, unknown)
+    }
+  }
+
+  /** Removes and returns the collected days. */
+  take(): AddressDay[] {
+    const days = [...this.#days.values()].map(({ address, day, facts }) => {
+      limitValues(facts)
+      const { clicks, bots, hours, breakdowns } = encodeDay(facts)
+      return { ...addressColumns(address), day, clicks, bots, hours, breakdowns }
+    })
+    this.#days.clear()
+    return days
+  }
+}

@@ -1,0 +1,40 @@
+/** The links that rows of files become. */
+
+import type { Reading } from '../forms/form.ts'
+import { foldCase } from '../lib/text.ts'
+import { type LinkRules, withScheme } from '../links/actions.ts'
+import { maxTags } from '../links/link.ts'
+import { type LinkChange, type NewLink, storeLink, updateLink } from '../links/schema.ts'
+import type { ImportOptions } from './schema.ts'
+import type { Content } from './staging/store.ts'
+
+/** Returns the fields of the new link of a row, without its alias and domain. A link whose password is unreadable is disabled. */
+export function readNewLink(
+  { fields, losses, password }: Content,
+  { space_id, tag }: Pick<ImportOptions, 'space_id' | 'tag'>,
+  rules: LinkRules,
+): Reading<NewLink> {
+  const sent = {
+    ...fields,
+    ...(losses.includes('password') && { disabled: 'true' }),
+    ...(tag !== null && { tags: namesWith(tag, fields.tags).join(',') }),
+  }
+  const { values, violations } = withScheme(storeLink.read(sent), rules)
+  return { values: { ...values, space_id, redirect_password: password }, violations }
+}
+
+/** Returns names of tags with another one, which replaces the last one if there would be too many. */
+function namesWith(tag: string, names = ''): string[] {
+  const others = names.split(',').filter((name) => foldCase(name.trim()) !== foldCase(tag))
+  return [tag, ...others.slice(0, maxTags - 1)]
+}
+
+/** Returns the fields of a row that replace those of a link. Empty ones clear a field, if it can be empty. */
+export function readChange({ fields, password }: Content, rules: LinkRules): Reading<LinkChange> {
+  const all = updateLink.fields as Readonly<Record<string, { readonly acceptsEmpty: boolean } | undefined>>
+  const sent = Object.entries(fields).filter(([name, text]) => text.trim() !== '' || all[name]?.acceptsEmpty)
+  const { values, violations } = withScheme(updateLink.read(Object.fromEntries(sent)), rules)
+  // The address is that of the row.
+  const { domain_id: _, alias: __, exact: ___, keep_address: ____, ...change } = values
+  return { values: { ...change, ...(password !== null && { redirect_password: password }) }, violations }
+}

@@ -1,0 +1,228 @@
+/** Plans imports: stores the rows of a file, and decides about them. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Actor } from '../access/actor.ts'
+import { calendarOf } from '../accounts/calendar.ts'
+import { findTimeZones } from '../accounts/store.ts'
+import { validationFailed } from '../errors.ts'
+import type { LinkRules } from '../links/actions.ts'
+import { linkFields } from '../links/fields.ts'
+import { findUnknownTags } from '../links/link-tags.ts'
+import { hashPassword } from '../links/password.ts'
+import type { Db } from '../storage/port.ts'
+import { Refusal } from '../violations.ts'
+import { mapColumns } from './csv-columns.ts'
+import { addressColumns, ClickDays } from './days.ts'
+import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
+import type { FileColumn, FileItem, FileRow } from './file-row.ts'
+import { type ReadingOptions, readCells, readFile } from './reading.ts'
+import type { ImportOptions } from './schema.ts'
+import {
+  type Content,
+  countOrphans,
+  deleteAddresses,
+  readRows,
+  type StagedRow,
+  saveRows,
+  stageDays,
+} from './staging/store.ts'
+import { advance, createImport, hideImport, type Lease, publishPlan, type StoredImport } from './store.ts'
+import { Totals } from './totals.ts'
+
+/** A connection: the storage, or that of a thread. */
+export type Connection = Pick<Db, 'write'>
+
+/** What a file is planned with. */
+export interface PlanRequest {
+  readonly actor: Actor
+  readonly type: ReadingOptions['type']
+  readonly options: ImportOptions
+}
+
+/** Called with the number of rows that are read or decided. */
+export type OnProgress = (rows: number) => void
+
+/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
+export const pauseMs = 3
+/** Rows and days in one transaction. */
+const [rowsTogether, daysTogether] = [250, 500]
+
+/** Plans the import of a file. Returns its id. Throws the failures of `readFile`. */
+export async function planImport(
+  db: Connection,
+  { actor, type, options }: PlanRequest,
+  file: AsyncIterable<Uint8Array>,
+  rules: LinkRules,
+  onProgress: OnProgress = () => undefined,
+): Promise<number> {
+  const { source, time_zone, columns, generate_aliases } = options
+  const reading = await readFile(file, {
+    ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases },
+  })
+  const { account, batchId } = actor
+  const id = await db.write((tx) => createImport(tx, reading, batchId))
+  try {
+    await stage(db, { account: 0, id, token: batchId }, actor, reading, onProgress)
+    const context = {
+      ...{ account, importId: id, options, isCaseSensitive: reading.isCaseSensitive, rules, domains: new Map() },
+    }
+    const summary = await decideAll(db, context, { account: 0, id, token: batchId }, onProgress)
+    await db.write((tx) => publishPlan(tx, account, { id, options, columns: reading.columns, summary }))
+    return id
+  } catch (error) {
+    await db.write((tx) => hideImport(tx, 0, id))
+    throw error
+  }
+}
+
+type Reading = Awaited<ReturnType<typeof readFile>>
+
+/** Stores the rows and clicks of a file. Throws `validation_failed` if it has no rows. */
+async function stage(db: Connection, lease: Lease, { account }: Actor, reading: Reading, onProgress: OnProgress) {
+  const calendar = calendarOf(await db.write((tx) => findTimeZones(tx, account)))
+  const clicks = new ClickDays(calendar)
+  const hidden = reading.columns.map(({ field }) => field === 'redirect_password')
+  let rows: StagedRow[] = []
+  let count = 0
+  const flush = async () => {
+    const staged = rows
+    rows = []
+    if (staged.length > 0) await db.write((tx) => saveRows(tx, lease.id, staged))
+    const days = clicks.size >= daysTogether || staged.length === 0 ? clicks.take() : []
+    for (let at = 0; at < days.length; at += daysTogether) {
+      await db.write((tx) => stageDays(tx, lease.id, days.slice(at, at + daysTogether)))
+      await wait(pauseMs)
+    }
+    await db.write((tx) => advance(tx, lease, {}))
+    onProgress(count)
+    await wait(pauseMs)
+  }
+  for await (const item of reading.items) {
+    if ('clicks' in item) clicks.add(item.clicks)
+    else rows.push(await stagedRow(++count, item, hidden))
+    if (rows.length >= rowsTogether || clicks.size >= 4 * daysTogether) await flush()
+  }
+  if (rows.length > 0) await flush()
+  if (clicks.size > 0) await flush()
+  if (count === 0) throw validationFailed([new Refusal('required').at('body')])
+}
+
+async function stagedRow(
+  id: number,
+  { row, cells }: Extract<FileItem, { row: FileRow }>,
+  hidden: readonly boolean[],
+): Promise<StagedRow> {
+  const addresses = new Map(row.addresses.map((address) => [`${address.host ?? ''} ${address.path}`, address]))
+  return {
+    ...{ id, line: row.line, content: await contentOf(row), decision: null },
+    cells: cells?.map((cell, at) => (hidden[at] ? '' : cell)) ?? null,
+    addresses: [...addresses.values()].map(stagedAddress),
+  }
+}
+
+function stagedAddress(address: FileRow['addresses'][number]): StagedRow['addresses'][number] {
+  return { ...addressColumns(address), domain_id: null, alias: null, exact: false, legacy: false }
+}
+
+/** Returns what is stored of a row. Only the hash of a password is. */
+async function contentOf({ line: _, addresses: __, ...row }: FileRow): Promise<Content> {
+  const { redirect_password: text, ...fields } = row.fields
+  const password = text === undefined ? null : linkFields.redirect_password.store.read(text)
+  if (password instanceof Refusal) {
+    const { code, message } = password.at('redirect_password')
+    return { ...row, fields, password: null, refusal: row.refusal ?? { code, message } }
+  }
+  return { ...row, fields, password: password && (await hashPassword(password)) }
+}
+
+/** Decides about all rows of an import, and returns the figures. */
+export async function decideAll(
+  db: Connection,
+  context: PlanContext,
+  lease: Lease,
+  onProgress: OnProgress = () => undefined,
+) {
+  const totals = new Totals()
+  await eachDecided(db, context, 0, async (tx, decided) => {
+    await saveRows(tx, lease.id, decided)
+    await advance(tx, lease, {})
+    const names = decided.flatMap((row) => totals.add(row))
+    totals.addTags(names, await findUnknownTags(tx, context.account, names))
+    onProgress(decided.at(-1)?.id ?? 0)
+  })
+  return totals.summary(await db.write((tx) => countOrphans(tx, lease.id)))
+}
+
+/** Decides about the rows after a row, and passes them to `use`, some in each transaction. */
+export async function eachDecided(
+  db: Connection,
+  context: PlanContext,
+  from: number,
+  use: (tx: Db, decided: readonly DecidedRow[], before: readonly StagedRow[]) => Promise<void>,
+): Promise<void> {
+  for (let after = from; ; ) {
+    const last = await db.write(async (tx) => {
+      const rows = await readRows(tx, context.importId, { after, limit: rowsTogether })
+      if (rows.length > 0) await use(tx, await decideRows(tx, context, rows), rows)
+      return rows.at(-1)?.id
+    })
+    if (last === undefined) return
+    after = last
+    await wait(pauseMs)
+  }
+}
+
+/** Decides about an import again, with other options, from its stored rows. Columns can be mapped again. */
+export async function replanImport(
+  db: Connection,
+  actor: Actor,
+  planned: StoredImport,
+  options: ImportOptions,
+  lease: Lease,
+  rules: LinkRules,
+): Promise<void> {
+  const { id, isCaseSensitive } = planned
+  const isReadAgain =
+    planned.source === 'csv' &&
+    (['columns', 'time_zone', 'generate_aliases'] as const).some(
+      (name) => JSON.stringify(options[name]) !== JSON.stringify(planned.options[name]),
+    )
+  const columns = isReadAgain ? await readAgain(db, planned, options, lease) : planned.columns
+  const context = { account: actor.account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
+  const summary = await decideAll(db, context, lease)
+  await db.write((tx) => publishPlan(tx, actor.account, { id, options, columns, summary }))
+}
+
+/** Reads the stored cells under other fields of their columns. */
+async function readAgain(
+  db: Connection,
+  { id, columns }: StoredImport,
+  { columns: names, time_zone, generate_aliases }: ImportOptions,
+  lease: Lease,
+): Promise<readonly FileColumn[]> {
+  const mapped = mapColumns(columns, { columns: names, generateAliases: generate_aliases })
+  const read = readCells(mapped, { timeZone: time_zone, generateAliases: generate_aliases })
+  const hasPassword = mapped.some(({ field }) => field === 'redirect_password')
+  for (let after = 0; ; ) {
+    const last = await db.write(async (tx) => {
+      const rows = await readRows(tx, id, { after, limit: rowsTogether })
+      const next: StagedRow[] = []
+      for (const { cells, ...row } of rows) {
+        const again = read(cells ?? [], row.line)
+        const content = await contentOf(again)
+        const password = content.password ?? (hasPassword ? row.content.password : null)
+        next.push({ ...row, cells, content: { ...content, password }, addresses: again.addresses.map(stagedAddress) })
+      }
+      await deleteAddresses(
+        tx,
+        id,
+        next.map((row) => row.id),
+      )
+      await saveRows(tx, id, next)
+      await advance(tx, lease, {})
+      return rows.at(-1)?.id
+    })
+    if (last === undefined) return mapped
+    after = last
+    await wait(pauseMs)
+  }
+}

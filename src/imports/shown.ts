@@ -1,0 +1,62 @@
+/** Imports and their rows as the API shows them. */
+import { hash } from 'node:crypto'
+import type { ShortUrl } from '../names/short-url.ts'
+import { shortUrls } from '../names/short-url.ts'
+import type { Versioned } from '../storage/records.ts'
+import type { LossKind } from './file-row.ts'
+import type { ProofResult } from './proof.ts'
+import type { Import, ImportRow, Outcome } from './schema.ts'
+import type { ListedRow } from './staging/store.ts'
+import { type StoredImport, undoUntil } from './store.ts'
+
+/** Returns the record of an import. `proved` counts addresses by result. */
+export function importRecord(stored: StoredImport, proved: Readonly<Record<ProofResult, number>>): Import {
+  const { id, source, state, summary, applied_at, created_at, updated_at } = stored
+  const { outcomes, losses, unmapped_hosts, ...figures } = summary
+  const answered = proved.same + proved.same_location + proved.differs + proved.unreachable
+  const pending = Math.max(0, figures.exact + figures.case_insensitive - answered)
+  return {
+    ...{ id, source, state, rows: figures.rows, outcomes },
+    ...{ exact: figures.exact, case_insensitive: figures.case_insensitive, new_tags: figures.new_tags },
+    ...{ clicks: figures.clicks, click_days: figures.click_days, losses: [...losses] },
+    unmapped_hosts: unmapped_hosts.map(({ host }) => host || '*'),
+    ...{ first_link_at: figures.first_link_at, last_link_at: figures.last_link_at },
+    proof: { ...proved, pending },
+    ...{ applied_at, undo_until: state === 'planned' ? null : undoUntil(stored), created_at, updated_at },
+  } as Import
+}
+
+/** Returns a record with a version that changes with everything shown. */
+export function versionedImport(record: Import): Versioned<Import> {
+  return { record, version: hash('sha1', JSON.stringify(record), 'base64url') }
+}
+
+const oldUrl = shortUrls('https://{domain}')
+
+/** Returns the record of a row. `nameOf` returns the name of a domain. */
+export function rowRecord(
+  { row, addresses }: ListedRow,
+  nameOf: (id: number) => string | undefined,
+  shortUrl: ShortUrl,
+): ImportRow {
+  const { id, line, outcome, code, message, link_id, losses } = row
+  return {
+    ...{ id, line, outcome: outcome as Outcome, code, message, link_id },
+    url: JSON.parse(row.content).fields.url || null,
+    addresses: addresses.map((address) => {
+      const name = address.domain_id === null ? undefined : nameOf(address.domain_id)
+      const { host, path, alias, result } = address
+      return {
+        old_url: oldUrl(host || name || '*', path),
+        short_url: name === undefined || alias === null ? null : shortUrl(name, alias),
+        exact: address.exact === 1,
+        proof: result && {
+          result: result as ProofResult,
+          old: { status: address.old_status, location: address.old_location },
+          new: { status: address.new_status, location: address.new_location },
+        },
+      }
+    }),
+    losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
+  } as ImportRow
+}

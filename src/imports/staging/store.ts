@@ -1,0 +1,384 @@
+/** Queries of the rows, addresses and days of an import. Callers have found the import by its account. */
+import { sql } from 'kysely'
+import type { DayRow } from '../../analytics/day.ts'
+import { countedMatches, type Db, type Page, parts } from '../../storage/port.ts'
+import { CachedQuery, query, type Row } from '../../storage/schema.ts'
+import type { FileRow, LossKind } from '../file-row.ts'
+import type { ImportRowsQuery, Outcome } from '../schema.ts'
+
+/** What is stored of a row of a file: no plain password. */
+export interface Content extends Omit<FileRow, 'line' | 'addresses' | 'refusal'> {
+  readonly refusal: { readonly code: string; readonly message: string } | null
+  /** The hash of the link's password. */
+  readonly password: string | null
+}
+
+/** An address of a row. `host` is '' if the file has none. `alias` is null as long as the row is refused. */
+export interface StagedAddress {
+  readonly host: string
+  readonly path: string
+  readonly folded: string
+  readonly domain_id: number | null
+  readonly alias: string | null
+  readonly exact: boolean
+  readonly legacy: boolean
+}
+
+/** What happens to a row. `changes` has the values of an updated link before and after. */
+export interface Decision {
+  readonly outcome: Outcome
+  readonly code: string | null
+  readonly message: string | null
+  readonly linkId: number | null
+  readonly changes: object | null
+  readonly losses: readonly LossKind[]
+}
+
+export interface StagedRow {
+  readonly id: number
+  readonly line: number | null
+  readonly content: Content
+  readonly cells: readonly string[] | null
+  readonly addresses: readonly StagedAddress[]
+  readonly decision: Decision | null
+}
+
+/** Rows that one statement stores. */
+const storedTogether = 64
+
+/** Stores rows, or their new contents, decisions and addresses. */
+export async function saveRows(tx: Db, importId: number, rows: readonly StagedRow[]): Promise<void> {
+  for (const some of parts(rows, storedTogether)) {
+    const values = some.map((row) => rowOf(importId, row))
+    await tx.execute(
+      new CachedQuery(`save ${values.length} import rows`, values.flatMap(Object.values), () =>
+        query
+          .insertInto('import_rows')
+          .values(values)
+          .onConflict((conflict) =>
+            conflict.columns(['import_id', 'id']).doUpdateSet(({ ref }) => ({
+              content: ref('excluded.content'),
+              outcome: ref('excluded.outcome'),
+              code: ref('excluded.code'),
+              message: ref('excluded.message'),
+              link_id: ref('excluded.link_id'),
+              changes: ref('excluded.changes'),
+              losses: ref('excluded.losses'),
+            })),
+          ),
+      ),
+    )
+  }
+  const addresses = rows.flatMap((row) => row.addresses.map((address, at) => addressOf(importId, row.id, at, address)))
+  for (const values of parts(addresses, storedTogether)) {
+    await tx.execute(
+      new CachedQuery(`save ${values.length} import addresses`, values.flatMap(Object.values), () =>
+        query
+          .insertInto('import_addresses')
+          .values(values)
+          .onConflict((conflict) =>
+            conflict.columns(['import_id', 'row_id', 'position']).doUpdateSet(({ ref }) => ({
+              domain_id: ref('excluded.domain_id'),
+              alias: ref('excluded.alias'),
+              exact: ref('excluded.exact'),
+              legacy: ref('excluded.legacy'),
+            })),
+          ),
+      ),
+    )
+  }
+}
+
+/** Stores which links rows have stored. */
+export async function setLinks(tx: Db, importId: number, links: ReadonlyMap<number, number>): Promise<void> {
+  for (const some of parts([...links])) {
+    const cases = some.map(([row, link]) => sql`when ${row} then cast(${link} as bigint)`)
+    const ids = some.map(([row]) => row)
+    const own = query.updateTable('import_rows').where('import_id', '=', importId).where('id', 'in', ids)
+    await tx.execute(own.set({ link_id: sql<number>`case id ${sql.join(cases, sql` `)} end` }))
+  }
+}
+
+/** Deletes the addresses of rows that are read again. */
+export async function deleteAddresses(tx: Db, importId: number, rows: readonly number[]): Promise<void> {
+  if (rows.length === 0) return
+  await tx.execute(query.deleteFrom('import_addresses').where('import_id', '=', importId).where('row_id', 'in', rows))
+}
+
+function rowOf(import_id: number, { id, line, content, cells, decision }: StagedRow) {
+  return {
+    ...{ import_id, id, line, content: JSON.stringify(content), cells: cells && JSON.stringify(cells) },
+    ...{ outcome: decision?.outcome ?? null, code: decision?.code ?? null, message: decision?.message ?? null },
+    ...{ link_id: decision?.linkId ?? null, changes: decision?.changes ? JSON.stringify(decision.changes) : null },
+    losses: decision?.losses.join(',') ?? '',
+  }
+}
+
+function addressOf(import_id: number, row_id: number, position: number, address: StagedAddress) {
+  const { host, path, folded, domain_id, alias, exact, legacy } = address
+  return { import_id, row_id, position, host, path, folded, domain_id, alias, exact: +exact, legacy: +legacy }
+}
+
+type StoredRow = Row<'import_rows'>
+
+function stagedRow(row: StoredRow, addresses: readonly Row<'import_addresses'>[]): StagedRow {
+  return {
+    ...{ id: row.id, line: row.line, content: JSON.parse(row.content), cells: row.cells && JSON.parse(row.cells) },
+    addresses: addresses.map(({ exact, legacy, ...address }) => ({
+      ...address,
+      exact: exact === 1,
+      legacy: legacy === 1,
+    })),
+    decision: row.outcome === null ? null : decisionOf(row),
+  }
+}
+
+function decisionOf({ outcome, code, message, link_id, changes, losses }: StoredRow): Decision {
+  return {
+    ...{ outcome: outcome as Outcome, code, message, linkId: link_id, changes: changes && JSON.parse(changes) },
+    losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
+  }
+}
+
+/** Reads rows after a row, in the order of the file; only those with these outcomes, if any are given. */
+export async function readRows(
+  db: Db,
+  importId: number,
+  { after, limit, only }: { readonly after: number; readonly limit: number; readonly only?: readonly Outcome[] },
+): Promise<StagedRow[]> {
+  const all = query.selectFrom('import_rows').selectAll().where('import_id', '=', importId).where('id', '>', after)
+  const wanted = only === undefined ? all : all.where('outcome', 'in', only)
+  return withAddresses(db, importId, await db.execute(wanted.orderBy('id').limit(limit)))
+}
+
+/** Returns the rows with these ids. */
+export async function findRows(db: Db, importId: number, ids: readonly number[]): Promise<StagedRow[]> {
+  if (ids.length === 0) return []
+  const own = query.selectFrom('import_rows').selectAll().where('import_id', '=', importId).where('id', 'in', ids)
+  return withAddresses(db, importId, await db.execute(own.orderBy('id')))
+}
+
+async function withAddresses(db: Db, importId: number, rows: readonly StoredRow[]): Promise<StagedRow[]> {
+  const byRow = await addressesOf(
+    db,
+    importId,
+    rows.map(({ id }) => id),
+  )
+  return rows.map((row) => stagedRow(row, byRow.get(row.id) ?? []))
+}
+
+/** Returns the addresses of rows, with the results of their proof, by row. */
+export async function addressesOf(
+  db: Db,
+  importId: number,
+  rows: readonly number[],
+): Promise<ReadonlyMap<number, readonly Row<'import_addresses'>[]>> {
+  if (rows.length === 0) return new Map()
+  const own = query.selectFrom('import_addresses').selectAll().where('import_id', '=', importId)
+  const found = await db.execute(own.where('row_id', 'in', rows).orderBy('row_id').orderBy('position'))
+  return Map.groupBy(found, ({ row_id }) => row_id)
+}
+
+/** A row as lists show it. */
+export interface ListedRow {
+  readonly row: StoredRow
+  readonly addresses: readonly Row<'import_addresses'>[]
+}
+
+/** Lists a page of rows. */
+export async function listRows(
+  db: Db,
+  importId: number,
+  { outcome, proof, sort, per_page, page, after }: ImportRowsQuery,
+): Promise<Page<ListedRow>> {
+  const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
+  const ofOutcome = outcome === null ? own : own.where('outcome', '=', outcome)
+  const proved = query.selectFrom('import_addresses').select('row_id').where('import_id', '=', importId)
+  const wanted = proof === null ? ofOutcome : ofOutcome.where('id', 'in', proved.where('result', '=', proof))
+  const following = after === null ? wanted : wanted.where('id', sort === 'asc' ? '>' : '<', after)
+  const ofPage = following
+    .orderBy('id', sort)
+    .limit(after === null ? per_page : per_page + 1)
+    .offset(Math.min(((page ?? 1) - 1) * per_page, Number.MAX_SAFE_INTEGER))
+  const ids = (await db.execute(ofPage)).map(({ id }) => id)
+  const counted = query
+    .selectFrom(wanted.limit(countedMatches + 1).as('counted'))
+    .select(({ fn }) => fn.countAll().as('total'))
+  const total = Number((await db.execute(counted))[0]?.total)
+  const rows =
+    ids.length === 0
+      ? []
+      : await db.execute(
+          query
+            .selectFrom('import_rows')
+            .selectAll()
+            .where('import_id', '=', importId)
+            .where('id', 'in', ids)
+            .orderBy('id', sort),
+        )
+  const addresses = await addressesOf(db, importId, ids)
+  return {
+    rows: rows.map((row) => ({ row, addresses: addresses.get(row.id) ?? [] })),
+    total: Math.min(total, countedMatches),
+    totalIsExact: total <= countedMatches,
+  }
+}
+
+/** Returns the names of the account's domains with these ids. */
+export async function domainNames(
+  db: Db,
+  account: number,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  if (ids.length === 0) return new Map()
+  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
+  return new Map((await db.execute(domains.where('id', 'in', ids))).map(({ id, name }) => [id, name]))
+}
+
+/** An address of any row, for the comparison with others. */
+export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded' | 'alias'> &
+  Pick<StoredRow, 'outcome'>
+
+/** Returns all addresses of a file with these folded aliases. */
+export async function entriesWith(db: Db, importId: number, folded: readonly string[]): Promise<FileEntry[]> {
+  const found: FileEntry[] = []
+  for (const some of parts(folded)) {
+    const build = () =>
+      query
+        .selectFrom('import_addresses')
+        .innerJoin('import_rows', (join) =>
+          join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
+        )
+        .select(['row_id', 'host', 'path', 'folded', 'alias', 'outcome'])
+        .where('import_addresses.import_id', '=', importId)
+        .where('folded', 'in', some)
+    const parameters = [importId, ...some]
+    found.push(...(await db.execute(new CachedQuery<FileEntry>(`${some.length} import entries`, parameters, build))))
+  }
+  return found
+}
+
+/** Clicks on one link and day. */
+export interface AddressDay extends Omit<DayRow, 'unique_clicks' | 'previews'> {
+  readonly host: string
+  readonly path: string
+  readonly folded: string
+  readonly day: number
+}
+
+/** Stores clicks. Several for one address and day add up. */
+export async function stageDays(tx: Db, importId: number, days: readonly AddressDay[]): Promise<void> {
+  for (const some of parts(days, storedTogether)) {
+    const rows = some.map((day) => ({ import_id: importId, ...day }))
+    await tx.execute(query.insertInto('import_days').values(rows))
+  }
+}
+
+/** The clicks of an address on all its days. `last` is the last day with human clicks. */
+export interface DaySums {
+  readonly host: string
+  readonly path: string
+  readonly clicks: number
+  readonly bots: number
+  readonly days: number
+  readonly last: number | null
+}
+
+/** Returns the clicks of the addresses with these folded aliases. */
+export async function daySums(db: Db, importId: number, folded: readonly string[]): Promise<DaySums[]> {
+  const found: DaySums[] = []
+  for (const some of parts(folded)) {
+    const own = query.selectFrom('import_days').where('import_id', '=', importId).where('folded', 'in', some)
+    const sums = own
+      .groupBy(['folded', 'host', 'path'])
+      .select(['host', 'path'])
+      .select(({ fn }) => [fn.sum('clicks').as('clicks'), fn.sum('bots').as('bots')])
+      .select(({ fn }) => [fn.count('day').distinct().as('days')])
+      .select(sql<number | null>`max(case when clicks > 0 then day end)`.as('last'))
+    for (const row of await db.execute(sums)) {
+      const { host, path, clicks, bots, days, last } = row
+      found.push({ host, path, clicks: Number(clicks), bots: Number(bots), days: Number(days), last })
+    }
+  }
+  return found
+}
+
+/** Counts the addresses with clicks that no row of the file has. */
+export async function countOrphans(db: Db, importId: number): Promise<number> {
+  const orphans = sql<{ total: number }>`select count(*) as total from (
+    select distinct host, path from import_days where import_id = ${importId} and not exists (
+      select 1 from import_addresses where import_addresses.import_id = ${importId}
+        and import_addresses.folded = import_days.folded and import_addresses.host = import_days.host
+        and import_addresses.path = import_days.path)) as orphans`
+  const [row] = await db.execute(query.selectNoFrom(sql<number>`(${orphans})`.as('total')))
+  return Number(row?.total)
+}
+
+/** A staged day, and the link that its row has stored. */
+export interface LinkedDay extends Pick<Row<'import_days'>, 'id' | 'day' | 'hours' | 'breakdowns'> {
+  readonly link: number
+}
+
+/** Reads days after a day, in the order of their ids, with the stored links. Returns up to which id they are read. */
+export async function readDays(
+  db: Db,
+  importId: number,
+  after: number,
+  limit: number,
+): Promise<{ readonly days: readonly LinkedDay[]; readonly until: number | null }> {
+  const some = query
+    .selectFrom('import_days')
+    .selectAll()
+    .where('import_id', '=', importId)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+  const all = await db.execute(some)
+  const folded = [...new Set(all.map((day) => day.folded))]
+  const stored = folded.length === 0 ? [] : await db.execute(storedLinks(importId, folded))
+  const links = new Map(stored.map(({ host, path, link_id }) => [`${host} ${path}`, link_id]))
+  const days = all.flatMap(({ id, host, path, day, hours, breakdowns }) => {
+    const link = links.get(`${host} ${path}`)
+    return link == null ? [] : [{ id, day, hours, breakdowns, link }]
+  })
+  return { days, until: all.at(-1)?.id ?? null }
+}
+
+/** Selects the addresses with these folded aliases whose rows have stored a link. */
+function storedLinks(importId: number, folded: readonly string[]) {
+  return query
+    .selectFrom('import_addresses')
+    .innerJoin('import_rows', (join) =>
+      join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
+    )
+    .select(['host', 'path', 'link_id'])
+    .where('import_addresses.import_id', '=', importId)
+    .where('folded', 'in', folded)
+    .where('outcome', 'in', ['store', 'rename'])
+    .where('link_id', 'is not', null)
+}
+
+/** Deletes some of the rows, addresses and days of an import. Returns whether there may be more. */
+export async function deleteSome(db: Db, importId: number, limit: number): Promise<boolean> {
+  for (const [table, key] of [
+    ['import_days', 'id'],
+    ['import_addresses', 'row_id'],
+    ['import_rows', 'id'],
+  ] as const) {
+    const own = query
+      .selectFrom(table)
+      .select(key as 'id')
+      .where('import_id', '=', importId)
+      .orderBy(key as 'id')
+    const ids = (await db.execute(own.limit(limit))).map((row) => (row as Record<string, number>)[key] as number)
+    if (ids.length === 0) continue
+    await db.execute(
+      query
+        .deleteFrom(table)
+        .where('import_id', '=', importId)
+        .where(key as 'id', 'in', [...new Set(ids)]),
+    )
+    return true
+  }
+  return false
+}

@@ -1,0 +1,71 @@
+import { foldCase } from '../lib/text.ts'
+import type { DecidedRow } from './decide.ts'
+import type { LossKind } from './file-row.ts'
+import { type Outcome, outcomes } from './schema.ts'
+import type { Summary } from './store.ts'
+
+/** Unmapped hosts that a plan names. */
+const maxHosts = 100
+
+/** Adds up the figures of a plan. */
+export class Totals {
+  readonly #outcomes = Object.fromEntries(outcomes.map((each) => [each, 0])) as Record<Outcome, number>
+  readonly #losses = new Map<LossKind, number>()
+  readonly #unmapped = new Map<string, number>()
+  /** Names of tags, folded, and whether the account has them. */
+  readonly #tags = new Map<string, boolean>()
+  readonly #sums = { rows: 0, exact: 0, case_insensitive: 0, clicks: 0, click_days: 0 }
+  #first: string | null = null
+  #last: string | null = null
+
+  /** Adds a row. Returns the names of its tags that were not in an earlier row. */
+  add({ decision, content, addresses, figures }: DecidedRow): string[] {
+    const { outcome, losses, code } = decision
+    this.#sums.rows += 1
+    this.#outcomes[outcome] += 1
+    if (code === 'unmapped_host') this.#addHost(addresses[0]?.host ?? content.host ?? '')
+    const isNew = outcome === 'store' || outcome === 'rename'
+    if (isNew || outcome === 'update') {
+      for (const kind of losses) this.#losses.set(kind, (this.#losses.get(kind) ?? 0) + 1)
+    }
+    const tags = figures.tags.filter((name) => !this.#tags.has(foldCase(name)))
+    if (!isNew) return tags
+    for (const { exact } of addresses) this.#sums[exact ? 'exact' : 'case_insensitive'] += 1
+    this.#sums.clicks += figures.clicks
+    this.#sums.click_days += figures.days
+    this.#addTime(content.created_at)
+    return tags
+  }
+
+  #addHost(host: string): void {
+    const rows = this.#unmapped.get(host) ?? 0
+    if (rows > 0 || this.#unmapped.size < maxHosts) this.#unmapped.set(host, rows + 1)
+  }
+
+  #addTime(at: string | null): void {
+    if (at === null) return
+    if (this.#first === null || at < this.#first) this.#first = at
+    if (this.#last === null || at > this.#last) this.#last = at
+  }
+
+  /** Stores whether the account has tags with these names. */
+  addTags(names: readonly string[], unknown: readonly string[]): void {
+    for (const name of names) this.#tags.set(foldCase(name), true)
+    for (const name of unknown) this.#tags.set(foldCase(name), false)
+  }
+
+  /** Returns the figures. `orphans` is the number of addresses with clicks that the file doesn't have. */
+  summary(orphans: number): Summary {
+    const losses = [...this.#losses].map(([kind, rows]) => ({ kind, rows }))
+    if (orphans > 0) losses.push({ kind: 'orphan_clicks', rows: orphans })
+    return {
+      ...this.#sums,
+      outcomes: this.#outcomes,
+      new_tags: [...this.#tags.values()].filter((isKnown) => !isKnown).length,
+      losses,
+      unmapped_hosts: [...this.#unmapped].map(([host, rows]) => ({ host, rows })),
+      first_link_at: this.#first,
+      last_link_at: this.#last,
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/** Undoes imports: reverses the events of their batch. */
+import type { Actor } from '../access/actor.ts'
+import { Failure } from '../errors.ts'
+import type { Values } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
+import { type Reversals, requireValuesAfter } from '../events/reversal.ts'
+import { readEvents, type StoredEvent } from '../events/store.ts'
+import { describeAddresses, findAddresses } from '../links/addresses.ts'
+import { linkEvents } from '../links/schema.ts'
+import { linkRecords } from '../links/store.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { advance, type Lease, type StoredImport } from './store.ts'
+
+/** Events that are compared with their links together. */
+const comparedTogether = 100
+
+/**
+ * Throws `import_edited` if a link of the import has other values than the import has given it, or other addresses. Deleted links
+ * don't count.
+ */
+export async function requireUnedited(db: Db, account: number, { batchId }: StoredImport): Promise<void> {
+  const left = new Map<number, Set<string>>()
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const events = await readEvents(db, account, batchId, before, comparedTogether)
+    if (events.length === 0) return
+    before = events.at(-1)?.id ?? 0
+    const ofLinks = events.filter(({ record, undoneBy }) => record === 'link' && undoneBy === null)
+    const current = await currentValues(db, account, [...new Set(ofLinks.map(({ recordId }) => recordId))])
+    for (const event of ofLinks) compare(event, current.get(event.recordId), left)
+  }
+}
+
+/** Compares an event with the values of its link. Events come from the last one, which has the values that the import left. */
+function compare(event: StoredEvent, values: Values | undefined, left: Map<number, Set<string>>): void {
+  const known = left.getOrInsertComputed(event.recordId, () => new Set())
+  if (values !== undefined) requireUnchanged(event, values, known)
+  if (event.action === 'created') left.delete(event.recordId)
+  else for (const field of Object.keys(event.changes ?? {})) known.add(field)
+}
+
+async function currentValues(db: Db, account: number, ids: readonly number[]): Promise<ReadonlyMap<number, Values>> {
+  const links = await linkRecords.findAll(db, account, ids)
+  const further = await findAddresses(db, account, ids)
+  const values = [...links].map(([id, { record }]) => {
+    const own = further.get(id) ?? []
+    return [id, linkEvents.valuesOf({ ...record, addresses: describeAddresses(own, own).after })] as const
+  })
+  return new Map(values)
+}
+
+function requireUnchanged(event: StoredEvent, values: Values, known: ReadonlySet<string>): void {
+  try {
+    requireValuesAfter(event, values, known)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    const message = `The link ${event.name} was edited after the import. Undo that change first, or delete the links by hand.`
+    throw new Failure('import_edited', message)
+  }
+}
+
+interface UndoParts {
+  readonly storage: Storage
+  readonly reversals: Reversals
+  readonly isStopped: () => boolean
+}
+
+/** Undoes an import. After an interruption, a repetition continues. */
+export async function undoImport(actor: Actor, { id, source, batchId }: StoredImport, lease: Lease, parts: UndoParts) {
+  const { storage, reversals, isStopped } = parts
+  await storage.write((tx) => advance(tx, lease, { state: 'undoing' }))
+  // Whoever may undo imports may delete the tags that they have created.
+  const trusted: Actor = { ...actor, scopes: ['*'] }
+  for await (const _ of reversals.undoBatch(trusted, batchId)) {
+    await storage.write((tx) => advance(tx, lease, {}))
+    if (isStopped()) return
+  }
+  await storage.write(async (tx) => {
+    const event = { record: 'import', action: 'undone', id, name: source, changes: {} } as const
+    await recordEvents(tx, actor, [event])
+    await advance(tx, lease, { state: 'undone' })
+  })
+}

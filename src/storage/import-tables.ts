@@ -1,0 +1,80 @@
+import type { Generated } from 'kysely'
+
+/** The tables of imports. */
+export interface ImportTables {
+  /** Imports from other services: see `imports/`. The JSON columns are read only there. */
+  imports: {
+    id: Generated<number>
+    /** 0 while the import is being planned or deleted. */
+    account_id: number
+    created_at: string
+    updated_at: string
+    revision: Generated<number>
+    source: string
+    state: string
+    is_case_sensitive: number
+    options: string
+    columns: string
+    summary: string
+    /** The batch of all events of the import. */
+    batch_id: string
+    /** The last row and day that are stored. */
+    applied_row: Generated<number>
+    applied_day: Generated<number>
+    /** What a process does with the import until this time, in Unix milliseconds, unless it renews the lease. */
+    job: string | null
+    job_token: string | null
+    job_until_ms: Generated<number>
+    applied_at: string | null
+  }
+  /** Rows of files. `outcome` is null until the import is planned. */
+  import_rows: {
+    import_id: number
+    /** The position in the file, from 1. */
+    id: number
+    line: number | null
+    content: string
+    /** The cells of a table whose columns can be mapped again. */
+    cells: string | null
+    outcome: string | null
+    code: string | null
+    message: string | null
+    link_id: number | null
+    /** The values that an update replaces, and the new ones. */
+    changes: string | null
+    /** Kinds of losses, with commas between them. */
+    losses: Generated<string>
+  }
+  /** Addresses of rows. `host` is '' if the file has none. `alias` is null if the row is refused. */
+  import_addresses: {
+    import_id: number
+    row_id: number
+    position: number
+    host: string
+    path: string
+    folded: string
+    domain_id: number | null
+    alias: string | null
+    exact: Generated<number>
+    legacy: Generated<number>
+    result: string | null
+    old_status: number | null
+    old_location: string | null
+    new_status: number | null
+    new_location: string | null
+    reason: string | null
+  }
+  /** Clicks on addresses by day. Several rows for one day add up. */
+  import_days: {
+    id: Generated<number>
+    import_id: number
+    host: string
+    path: string
+    folded: string
+    day: number
+    clicks: number
+    bots: number
+    hours: string
+    breakdowns: string
+  }
+}

@@ -1,0 +1,78 @@
+import type { Dialect } from './dialect.ts'
+
+/** Creates the tables of imports. An import in account 0 is being planned or deleted. */
+export function importTables({ id, integer, text, json, end }: Dialect): string[] {
+  return [
+    `create table imports (
+      id ${id},
+      account_id ${integer} not null references accounts,
+      source ${text} not null,
+      state ${text} not null,
+      is_case_sensitive ${integer} not null,
+      options ${json} not null,
+      columns ${json} not null,
+      summary ${json} not null,
+      batch_id ${text} not null,
+      applied_row ${integer} not null default 0,
+      applied_day ${integer} not null default 0,
+      job ${text},
+      job_token ${text},
+      job_until_ms ${integer} not null default 0,
+      applied_at ${text},
+      created_at ${text} not null,
+      updated_at ${text} not null,
+      revision ${integer} not null default 1
+    )${end}`,
+    'create index imports_by_account on imports (account_id, id)',
+    `create table import_rows (
+      import_id ${integer} not null references imports,
+      id ${integer} not null,
+      line ${integer},
+      content ${json} not null,
+      cells ${json},
+      outcome ${text},
+      code ${text},
+      message ${text},
+      link_id ${integer},
+      changes ${json},
+      losses ${text} not null default '',
+      primary key (import_id, id)
+    )${end}`,
+    'create index import_rows_by_outcome on import_rows (import_id, outcome, id)',
+    `create table import_addresses (
+      import_id ${integer} not null references imports,
+      row_id ${integer} not null,
+      position ${integer} not null,
+      host ${text} not null,
+      path ${text} not null,
+      folded ${text} not null,
+      domain_id ${integer},
+      alias ${text},
+      exact ${integer} not null default 0,
+      legacy ${integer} not null default 0,
+      result ${text},
+      old_status ${integer},
+      old_location ${text},
+      new_status ${integer},
+      new_location ${text},
+      reason ${text},
+      primary key (import_id, row_id, position)
+    )${end}`,
+    'create index import_addresses_by_alias on import_addresses (import_id, folded)',
+    'create index import_addresses_by_result on import_addresses (import_id, result, host, row_id)',
+    `create table import_days (
+      id ${id},
+      import_id ${integer} not null references imports,
+      host ${text} not null,
+      path ${text} not null,
+      folded ${text} not null,
+      day ${integer} not null,
+      clicks ${integer} not null,
+      bots ${integer} not null,
+      hours ${json} not null,
+      breakdowns ${json} not null
+    )${end}`,
+    'create index import_days_by_import on import_days (import_id, id)',
+    'create index import_days_by_alias on import_days (import_id, folded)',
+  ]
+}
