@@ -1,6 +1,6 @@
 /** Rows of CSV files (RFC 4180), as spreadsheets write them. */
 import { Readable } from 'node:stream'
-import { type CsvError, type Options, parse } from 'csv-parse'
+import { type CsvError, type Info, type Options, parse } from 'csv-parse'
 import { withoutApostrophe } from '../lib/csv.ts'
 import { malformed } from './text.ts'
 
@@ -35,8 +35,9 @@ function separatorOf(start: string): string {
 
 /** Yields the rows of a file, without blank ones. A list has one cell per line. Throws `malformed_body`. */
 export async function* readCsv(start: string, text: AsyncIterable<string>, isList: boolean): AsyncGenerator<CsvRow> {
-  // Lines that end within a row, and how often the parser counts CR LF in a cell twice.
-  let [lastLine, extra] = [skippedLines(start), 0]
+  const skipped = countIn(preamble.exec(start)?.[0] ?? '', '\n')
+  // The end of the last row, the blank lines above it, and how often the parser has counted CR LF in a cell twice.
+  let [lastLine, blankLines, extra] = [skipped, 0, 0]
   const options: Options = {
     ...(isList ? { delimiter: '\0', quote: null } : { delimiter: separatorOf(start) }),
     info: true,
@@ -44,20 +45,22 @@ export async function* readCsv(start: string, text: AsyncIterable<string>, isLis
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     relax_quotes: true,
+    skip_empty_lines: true,
     skip_records_with_empty_values: true,
   }
   const parser = Readable.from(withoutPreamble(text)).compose(parse(options))
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
-      const breaks = record.reduce((sum, cell) => sum + countIn(cell, '\n') + countIn(cell, '\r'), 0)
-      const pairs = breaks === 0 ? 0 : record.reduce((sum, cell) => sum + countIn(cell, '\r\n'), 0)
-      const line = skippedLines(start) + info.lines - breaks - extra
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      const [breaks, pairs] = [countAll(record, '\n') + countAll(record, '\r'), countAll(record, '\r\n')]
+      const line = skipped + info.lines - breaks - extra
       extra += pairs
-      lastLine = skippedLines(start) + info.lines - extra
+      lastLine = skipped + info.lines - extra
+      blankLines = info.empty_lines
       yield { line, cells: record.map(withoutApostrophe) }
     }
   } catch (error) {
-    throw failureOf(error as CsvError, lastLine + 1)
+    const failed = error as CsvError & Partial<Info>
+    throw failureOf(failed, lastLine + (failed.empty_lines ?? blankLines) - blankLines + 1)
   }
 }
 
@@ -69,8 +72,8 @@ async function* withoutPreamble(text: AsyncIterable<string>): AsyncGenerator<str
   }
 }
 
-function skippedLines(start: string): number {
-  return countIn(preamble.exec(start)?.[0] ?? '', '\n')
+function countAll(cells: readonly string[], part: string): number {
+  return cells.reduce((sum, cell) => sum + countIn(cell, part), 0)
 }
 
 function countIn(text: string, part: string): number {

@@ -54,6 +54,8 @@ class SqlParser {
   /** The start of the last token. */
   #last = 0
   #isEnd = false
+  /** The length with which the next attempt is worth it: repeated ones would take quadratic time. */
+  #worthwhile = 0
   #dialect: keyof typeof tokens = 'mysql'
   /** The table of the `INSERT` statement, or what else is being read. */
   #state: Table | 'statement' | 'rest' = 'statement'
@@ -70,6 +72,7 @@ class SqlParser {
     this.#counted = 0
     this.#isEnd = isEnd
     const rows: SqlRow[] = []
+    if (!isEnd && this.#text.length < this.#worthwhile) return rows
     for (;;) {
       const start = this.#at
       try {
@@ -79,6 +82,7 @@ class SqlParser {
       } catch (error) {
         if (error !== incomplete) throw error
         this.#at = start
+        this.#worthwhile = 2 * (this.#text.length - start)
         if (this.#text.length - start > maxValueLength) this.#fail('a value or a quote does not end', start)
         return rows
       }
@@ -132,15 +136,22 @@ class SqlParser {
     if (token.startsWith('"') || /^public\./i.test(token)) this.#dialect = 'standard'
     const table = this.#qualified(token)
     let columns: string[] | null = null
-    for (token = this.#next(); !/^VALUES?$/i.test(token); token = this.#next()) {
+    for (token = this.#next(); !/^VALUES$/i.test(token); token = this.#next()) {
       if (token === '' || token === ';' || /^(?:SELECT|SET|DEFAULT)$/i.test(token)) return this.#back()
-      if (token === '(') columns = []
-      else if (columns !== null && token !== ',' && token !== ')' && !/^OVERRIDING$|^SYSTEM$|^USER$/i.test(token))
-        columns.push(unquoted(token))
+      if (token === '(') columns = this.#names()
     }
     const known = columns ?? this.#columns.get(table)
     if (known === undefined) throw validationFailed([new Refusal('unknown_format.names').at('source')])
     return { table, columns: known }
+  }
+
+  #names(): string[] {
+    const names: string[] = []
+    for (let token = this.#next(); token !== ')'; token = this.#next()) {
+      if (token === '') this.#fail('the statement ends too early')
+      if (token !== ',') names.push(unquoted(token))
+    }
+    return names
   }
 
   /** Reads the last part of a name such as `public.links`. */

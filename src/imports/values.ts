@@ -153,10 +153,10 @@ export function fitTags(value: unknown, separator: string | RegExp): Fitted {
   let isCut = false
   for (const name of listed.map((each) => each.trim()).filter((each) => each !== '')) {
     const tag = /[\p{Cc}\p{Cs},]/u.test(name) ? null : parseBoundedText(name, maxTagName)
-    const isFull = names.size === maxTags
     if (typeof tag !== 'string') isCut = true
-    else if (!names.has(foldCase(tag)) && isFull) isCut = true
-    else if (!isFull) names.set(foldCase(tag), tag)
+    else if (names.has(foldCase(tag))) continue
+    else if (names.size === maxTags) isCut = true
+    else names.set(foldCase(tag), tag)
   }
   return { text: [...names.values()].join(','), isCut }
 }
