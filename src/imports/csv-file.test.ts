@@ -60,7 +60,8 @@ test('keeps a quote that does not start a cell', async () => {
 })
 
 test('refuses a row with more cells than columns, and takes missing cells for empty ones', async () => {
-  const { rows } = await readText('alias,url,title\na,u,t,more\nb\nc,u,t,,\n')
+  const { rows, cells } = await readText('alias,url,title\na,u,t,,more,x\nb\nc,u,t,,\n')
+  assert.deepEqual(cells, [['a', 'u', 't', 'more'], ['b'], ['c', 'u', 't']])
   assert.deepEqual(
     rows.map(({ refusal, fields }) => [refusal?.code ?? null, fields.url, fields.title]),
     [
@@ -71,7 +72,7 @@ test('refuses a row with more cells than columns, and takes missing cells for em
   )
   assert.equal(
     rows[0]?.refusal?.message,
-    'The row has 4 cells, but there are 3 columns. Put cells with separators in double quotes.',
+    'The row has more cells than the 3 columns. Put cells with separators in double quotes.',
   )
 })
 
@@ -82,6 +83,10 @@ test('names the line and the column of a quote that is never closed', async () =
   )
   const long = `alias,url\na,"${'x'.repeat(1_100_000)}"\n`
   assert.match(await failureOf(long), /^malformed_body: .* line 2, column 2: the row is longer than 1 MiB/)
+})
+
+test('bounds the number of columns', async () => {
+  assert.match(await failureOf(`url,alias${',x'.repeat(499)}\n`), /^malformed_body: .*line 1.*more than 500 cells/)
 })
 
 test('advises to save files in UTF-16 and in encodings of Windows as UTF-8', async () => {

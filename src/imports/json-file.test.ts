@@ -54,6 +54,14 @@ for (const [place, file] of [
   })
 }
 
+test('bounds the depth', async () => {
+  assert.match(await failureOf('['.repeat(1_000_000)), /^malformed_body: .* at line 1, column 65: this is not JSON/)
+  assert.equal(
+    await failureOf(`[${'{"a":'.repeat(60)}1${'}'.repeat(60)}]`),
+    'source unknown_format: The file matches no known format. It has: a. Choose another source, or send source=csv with columns.',
+  )
+})
+
 for (const file of ['{"a":"b"', '[{"a":1}', '[{"a":1},', '{"a":"b', '[']) {
   test(`says that the JSON ends too early in ${file}`, async () => {
     assert.match(

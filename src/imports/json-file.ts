@@ -1,5 +1,5 @@
 /** Records of JSON files: pages, arrays of pages or records, and lines of both. */
-import { Tokenizer, TokenParser } from '@streamparser/json'
+import { Tokenizer, TokenizerError, TokenParser, TokenParserError, TokenType } from '@streamparser/json'
 import { malformed, Position } from './text.ts'
 
 export interface JsonRecord {
@@ -21,6 +21,9 @@ export async function* readJson(text: AsyncIterable<string>): AsyncGenerator<Jso
   yield parser.end()
 }
 
+/** Records have fewer levels. Each takes memory. */
+const maxDepth = 64
+
 class RecordParser {
   readonly #tokenizer = new Tokenizer({ separator: '' })
   readonly #parser = new TokenParser({ separator: '', keepStack: true })
@@ -31,8 +34,12 @@ class RecordParser {
   #token = 0
 
   constructor() {
+    let depth = 0
     this.#tokenizer.onToken = (token) => {
       this.#token = token.offset
+      if (token.token === TokenType.LEFT_BRACE || token.token === TokenType.LEFT_BRACKET) depth += 1
+      if (token.token === TokenType.RIGHT_BRACE || token.token === TokenType.RIGHT_BRACKET) depth -= 1
+      if (depth > maxDepth) throw new TokenParserError('too deep')
       this.#parser.write(token)
     }
     const fail = (error: Error) => {
@@ -86,6 +93,8 @@ class RecordParser {
     try {
       parse()
     } catch (error) {
+      // At the end, it throws errors without a class.
+      if (!(text === '' || error instanceof TokenizerError || error instanceof TokenParserError)) throw error
       const [, offset = this.#token] = /absolute position "(\d+)"/.exec((error as Error).message) ?? []
       const before = Buffer.from(text)
         .subarray(0, Math.max(0, Number(offset) - this.#start))

@@ -9,7 +9,7 @@ import type { Format, SourceTable } from './source-table.ts'
 import { csv } from './sources/csv.ts'
 import { phpshort, phpshortColumns } from './sources/phpshort.ts'
 import { sourceTables } from './sources.ts'
-import { decodeText, peekText } from './text.ts'
+import { decodeText, malformed, peekText } from './text.ts'
 import { FileTimes } from './values.ts'
 
 export interface ReadingOptions extends ColumnChoice {
@@ -68,7 +68,8 @@ async function readTable(
   const next = async () => {
     const { value, done } = await rows.next()
     if (done) throw missingRows()
-    return value.cells
+    if (value.cells.length <= maxColumns) return value.cells
+    throw malformed({ line: value.line, column: 1 }, `the row has more than ${maxColumns} cells`, 'Delete columns.')
   }
   const isPhpshort = tables.includes(phpshort) && phpshortStart.test(start)
   if (isList) return readColumns(guessColumns(['url']), rows, options)
@@ -81,6 +82,8 @@ async function readTable(
   return tableOf(found, phpshortColumns, await next(), rows, { ...options, timeZone: zone ?? options.timeZone })
 }
 
+/** More than any export has. */
+const maxColumns = 500
 /** Three lines with two cells: what the file has, when it was written, and from where. */
 const phpshortStart = /^(?:[^,;\t\r\n]+[,;\t][^\r\n]+\r?\n){2}[^,;\t\r\n]+[,;\t][^\r\n]*\/links\/export/
 
@@ -143,7 +146,7 @@ export function readCells(
 
 function withExtraCells(row: FileRow, cells: readonly string[], columns: number): FileRow {
   if (!cells.slice(columns).some((cell) => cell.trim() !== '')) return row
-  const message = `The row has ${cells.length} cells, but there are ${columns} columns. Put cells with separators in double quotes.`
+  const message = `The row has more cells than the ${columns} columns. Put cells with separators in double quotes.`
   return { ...row, refusal: { code: 'extra_cells', message } }
 }
 
@@ -153,12 +156,14 @@ async function* itemsOf(
   read: (cells: readonly string[], line: number) => FileRow,
   columns: readonly FileColumn[] | null,
 ): AsyncGenerator<FileItem> {
-  const areLeftOut = columns?.map(({ name }) => isPrivate(name)) ?? []
+  const areLeftOut = columns?.map(({ name }) => isPrivate(name))
   let isEmpty = true
   for await (const { cells, line } of rows) {
     isEmpty = false
-    const kept = columns === null ? null : cells.map((cell, at) => (areLeftOut[at] === true ? '' : cell))
-    yield { row: read(cells, line), cells: kept }
+    // One more cell than columns says that there are too many.
+    const more = cells.slice(columns?.length).find((cell) => cell.trim() !== '')
+    const kept = areLeftOut && cells.slice(0, columns?.length).map((cell, at) => (areLeftOut[at] ? '' : cell))
+    yield { row: read(cells, line), cells: kept === undefined ? null : kept.concat(more ?? []) }
   }
   if (isEmpty) throw missingRows()
 }

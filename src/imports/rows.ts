@@ -64,6 +64,8 @@ interface Draft {
 }
 
 const maxNotesLength = 2_000
+/** More than any field takes. Longer texts are cut, and refused as too long. */
+const maxTextLength = 32 * 1024
 /** Fields that an empty cell clears. */
 const clearable = ['text', 'lines', 'time', 'number', 'names', 'rules', 'url']
 
@@ -185,7 +187,7 @@ export class RowReader {
       case 'rules':
         return typeof value === 'object' ? JSON.stringify(value) : textOf(value)
       default:
-        return textOf(value)
+        return textOf(value).slice(0, maxTextLength)
     }
   }
 
