@@ -157,19 +157,22 @@ export function changedSince(record: string, field: string): Failure {
   return failureWith('not_undoable', new Refusal('not_undoable.changed', { record }).at(field))
 }
 
+/** An import can't be changed now, for the reason in the sentence. */
+export function importConflict(code: 'import_state' | 'import_edited', reason: string): Failure {
+  return failureWith(code, new Refusal('import_conflict', { reason }).at('id'))
+}
+
 /** Another request works on an import of the account. `retryAfter` is in seconds. */
 export function importRunning(job: string, retryAfter: number): Failure {
-  const message = `The ${job} of an import of this account is still running. Try again when it is complete.`
-  return new Failure('import_running', message, { retryAfter })
+  const reason = `The ${job} of an import of this account is still running. Try again when it is complete.`
+  return failureWith('import_running', new Refusal('import_conflict', { reason }).at('id'), { retryAfter })
 }
 
 /** Rows of an import are taken by other links, and its option `conflict` is `refuse`. */
 export function importBlocked(conflicts: number): Failure {
   const rows = conflicts === 1 ? '1 row has an address' : `${conflicts} rows have addresses`
-  return new Failure(
-    'import_blocked',
-    `${rows} of other links. Plan the import again with conflict=skip, rename or update.`,
-  )
+  const reason = `${rows} of other links. Plan the import again with conflict=skip, rename or update.`
+  return failureWith('import_blocked', new Refusal('import_conflict', { reason }).at('id'))
 }
 
 /** An account always has an owner. */

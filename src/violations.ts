@@ -163,6 +163,7 @@ export const messages = {
     'The field {field} of the {record} has been changed again since.',
     '{label} of the {record} has been changed again since.',
   ],
+  import_conflict: '{reason}',
   last_owner: 'This is the account’s only owner. Make another member an owner first.',
   already_member: 'This person is already a member of the account.',
   'in_use.record':

@@ -56,7 +56,8 @@ function checkProblemHeaders({ headers, status, body }: Answer, hasETag = true):
   assert.equal(status === 405, headers.allow !== undefined)
   assert.equal(status === 412 && hasETag, headers.etag !== undefined)
   assert.equal(status === 401 || status === 403, headers['www-authenticate'] !== undefined)
-  const isPassing = status === 429 || status === 503 || body?.code === 'idempotency_in_progress'
+  const isPassing =
+    status === 429 || status === 503 || ['idempotency_in_progress', 'import_running'].includes(body?.code)
   assert.equal(isPassing, headers['retry-after'] !== undefined)
 }
 

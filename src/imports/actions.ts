@@ -1,7 +1,7 @@
 /** Plans, applies, proves and undoes imports, for the API, the dashboard and the command line. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, requireScope } from '../access/actor.ts'
-import { Failure, found, importBlocked, importRunning, validationFailed } from '../errors.ts'
+import { found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import type { LinkRules } from '../links/actions.ts'
 import { domainsNamed } from '../links/batch-store.ts'
@@ -176,7 +176,8 @@ export class ImportActions {
     const { account } = actor
     await this.#inState(account, id, ['applied'])
     return this.#start(actor, id, 'proof', async () => {
-      const source = await proofSource(this.#storage, account, id)
+      const { summary } = await this.#inState(account, id, ['applied'])
+      const source = await proofSource(this.#storage, account, { importId: id, rows: summary.rows })
       return () => this.#parts.prove(source, this.#stop.signal)
     })
   }
@@ -190,7 +191,8 @@ export class ImportActions {
     return this.#start(actor, id, 'undo', async (lease) => {
       const applied = await this.#inState(account, id, states)
       const until = undoUntil(applied)
-      if (until !== null && until < new Date().toISOString()) throw stateFailure('More than 30 days have passed.')
+      if (until !== null && until < new Date().toISOString())
+        throw importConflict('import_state', 'More than 30 days have passed.')
       if (applied.state !== 'undoing') await requireUnedited(this.#storage, account, applied)
       const { reversals } = this.#parts
       const isStopped = () => this.#stop.signal.aborted
@@ -211,7 +213,7 @@ export class ImportActions {
 
   async #inState(account: number, id: number, states: readonly ImportState[]): Promise<StoredImport> {
     const stored = found(await findImport(this.#storage, account, id), 'import')
-    if (!states.includes(stored.state)) throw stateFailure(`The import is ${stored.state}.`)
+    if (!states.includes(stored.state)) throw importConflict('import_state', `The import is ${stored.state}.`)
     return stored
   }
 
@@ -253,10 +255,6 @@ export class ImportActions {
     if (!isDone) done.catch(this.#parts.onProblem)
     return result(isDone)
   }
-}
-
-function stateFailure(message: string): Failure {
-  return new Failure('import_state', message)
 }
 
 /** Throws `insufficient_scope` if an import creates tags and the actor can't. */

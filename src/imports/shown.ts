@@ -13,8 +13,8 @@ import { type StoredImport, undoUntil } from './store.ts'
 export function importRecord(stored: StoredImport, proved: Readonly<Record<ProofResult, number>>): Import {
   const { id, source, state, summary, applied_at, created_at, updated_at } = stored
   const { outcomes, losses, unmapped_hosts, ...figures } = summary
-  const answered = proved.same + proved.same_location + proved.differs + proved.unreachable
-  const pending = Math.max(0, figures.exact + figures.case_insensitive - answered)
+  const isBegun = Object.values(proved).some((addresses) => addresses > 0)
+  const pending = isBegun ? proved.pending : figures.exact + figures.case_insensitive
   return {
     ...{ id, source, state, rows: figures.rows, outcomes },
     ...{ exact: figures.exact, case_insensitive: figures.case_insensitive, new_tags: figures.new_tags },

@@ -1,6 +1,6 @@
 /** Undoes imports: reverses the events of their batch. */
 import type { Actor } from '../access/actor.ts'
-import { Failure } from '../errors.ts'
+import { Failure, importConflict } from '../errors.ts'
 import type { Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { type Reversals, requireValuesAfter } from '../events/reversal.ts'
@@ -54,7 +54,7 @@ function requireUnchanged(event: StoredEvent, values: Values, known: ReadonlySet
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const message = `The link ${event.name} was edited after the import. Undo that change first, or delete the links by hand.`
-    throw new Failure('import_edited', message)
+    throw importConflict('import_edited', message)
   }
 }
 

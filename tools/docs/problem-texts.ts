@@ -113,6 +113,7 @@ export const violationCodes = {
   last_owner: 'The member is the account’s only owner.',
   already_member: 'The person is already a member of the account.',
   not_undoable: 'The change can’t be undone, for the reason in the message.',
+  import_conflict: 'The import can’t be changed now, for the reason in the message.',
   key_reused: 'The Idempotency-Key was used for a different request.',
   in_progress: 'The first request with the Idempotency-Key is still running.',
   has_scheme: 'A host name has no scheme: leave out "https://".',

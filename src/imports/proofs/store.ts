@@ -2,43 +2,51 @@
 import type { Db, Storage } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { type ProofResult, type ProofSource, type ProvedAddress, proofResults } from '../proof.ts'
-import { readRows } from '../staging/store.ts'
 
+/** Rows of a file whose addresses have a link after the import is applied. */
+const linkedOutcomes = ['store', 'rename', 'update', 'known']
 /** Rows whose addresses become pending in one transaction. */
-const markedTogether = 200
+const markedTogether = 500
 /** Addresses that are read together. */
 const pageSize = 50
 
-/** Returns the addresses of the account's import whose result isn't `same`, which become pending. */
-export async function proofSource(storage: Storage, account: number, importId: number): Promise<ProofSource> {
-  for (let after = 0; ; ) {
-    const rows = await readRows(storage, importId, { after, limit: markedTogether, only: ['store', 'rename'] })
-    const ids = rows.flatMap(({ id, decision }) => (decision?.linkId == null ? [] : [id]))
-    if (ids.length > 0) await storage.execute(markPending(importId, ids))
-    const last = rows.at(-1)?.id
-    if (last === undefined) break
-    after = last
-  }
+/** Makes the addresses of the account's import pending whose result isn't `same`, and returns them. `rows` is its size. */
+export async function proofSource(
+  storage: Storage,
+  account: number,
+  { importId, rows }: { readonly importId: number; readonly rows: number },
+): Promise<ProofSource> {
+  for (let from = 1; from <= rows; from += markedTogether)
+    await storage.execute(markPending(importId, from, from + markedTogether))
   return {
-    groups: () => pendingGroups(storage, importId),
-    next: (group) => pendingOf(storage, account, importId, group),
+    groups: () => pendingHosts(storage, importId),
+    next: (host) => pendingOf(storage, account, importId, host),
     save: async ({ row_id, position, result, old, reason, new: own }) => {
       const values = {
         ...{ result, reason, old_status: old?.status ?? null, old_location: old?.location ?? null },
         ...{ new_status: own.status, new_location: own.location },
       }
-      const address = query.updateTable('import_addresses').set(values).where('import_id', '=', importId)
+      const address = addresses(importId).set(values)
       await storage.execute(address.where('row_id', '=', row_id).where('position', '=', position))
     },
   }
 }
 
-function markPending(importId: number, rows: readonly number[]) {
-  return query
-    .updateTable('import_addresses')
-    .set({ result: 'pending' satisfies ProofResult })
-    .where('import_id', '=', importId)
-    .where('row_id', 'in', rows)
+function addresses(importId: number) {
+  return query.updateTable('import_addresses').where('import_id', '=', importId)
+}
+
+function markPending(importId: number, from: number, to: number) {
+  const rows = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
+  const linked = rows.where('id', '>=', from).where('id', '<', to).where('outcome', 'in', linkedOutcomes)
+  const values = { reason: null, old_status: null, old_location: null, new_status: null, new_location: null }
+  return addresses(importId)
+    .set({ result: 'pending' satisfies ProofResult, ...values })
+    .where('row_id', '>=', from)
+    .where('row_id', '<', to)
+    .where('row_id', 'in', linked)
+    .where('domain_id', 'is not', null)
+    .where('alias', 'is not', null)
     .where(({ or, eb }) => or([eb('result', 'is', null), eb('result', '!=', 'same')]))
 }
 
@@ -46,26 +54,27 @@ function pending(importId: number) {
   return query.selectFrom('import_addresses').where('import_id', '=', importId).where('result', '=', 'pending')
 }
 
-/** Yields the hosts of pending addresses. Rows without a host have the names of their domains, and a group for each. */
-async function* pendingGroups(db: Db, importId: number): AsyncGenerator<string> {
-  const groups = pending(importId).select(['host', 'domain_id']).distinct().orderBy('host').orderBy('domain_id')
-  const rows = await db.execute(groups)
-  yield* new Set(rows.map(({ host, domain_id }) => (host === '' ? `*${domain_id}` : host)))
+/** Yields the hosts of pending addresses; '' for those without a host. Each is one step in the index. */
+async function* pendingHosts(db: Db, importId: number): AsyncGenerator<string> {
+  const first = pending(importId).select('host').orderBy('host').limit(1)
+  let [found] = await db.execute(first)
+  while (found !== undefined) {
+    yield found.host
+    ;[found] = await db.execute(first.where('host', '>', found.host))
+  }
 }
 
-async function pendingOf(db: Db, account: number, importId: number, group: string): Promise<ProvedAddress[]> {
-  const all = pending(importId)
-    .innerJoin('domains', 'domains.id', 'domain_id')
-    .where('domains.account_id', '=', account)
-  const own = group.startsWith('*')
-    ? all.where('host', '=', '').where('domain_id', '=', Number(group.slice(1)))
-    : all.where('host', '=', group)
+/** Finds the next pending addresses of a host. Addresses without a host have the name of their domain. */
+async function pendingOf(db: Db, account: number, importId: number, host: string): Promise<ProvedAddress[]> {
+  const own = pending(importId).where('host', '=', host).innerJoin('domains', 'domains.id', 'domain_id')
   const rows = await db.execute(
-    own.select(['row_id', 'position', 'host', 'path', 'alias', 'domains.name']).orderBy('row_id').limit(pageSize),
+    own
+      .where('domains.account_id', '=', account)
+      .select(['row_id', 'position', 'host', 'path', 'alias', 'domains.name'])
+      .orderBy('row_id')
+      .limit(pageSize),
   )
-  return rows.map(({ row_id, position, host, path, alias, name }) => {
-    return { row_id, position, host: host || name, path, domain: name, alias: alias ?? '' }
-  })
+  return rows.map(({ name, alias, ...row }) => ({ ...row, host: row.host || name, domain: name, alias: alias ?? '' }))
 }
 
 /** Counts the proved addresses of the account's imports by result. Returns a function that returns those of an import. */

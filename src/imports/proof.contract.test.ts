@@ -1,0 +1,196 @@
+/** The proof of imports over the API, with old services on this machine. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApp, type TestApp } from '../../test/app.ts'
+import type { Json } from '../../test/client.ts'
+import { freePort } from '../../test/processes.ts'
+import type { ProofHosts } from './old-service.ts'
+
+const tea = 'https://tea.example/'
+const csv = { 'content-type': 'text/csv' }
+
+/** Sends the requests for hosts to ports of this machine. */
+function hostsAt(ports: Readonly<Record<string, number>>) {
+  return new Map(Object.entries(ports).map(([host, port]) => [host, { address: '127.0.0.1', port }]))
+}
+
+/** Starts an app with domains. */
+async function startNew(hosts: ProofHosts, domains: readonly string[] = [...hosts.keys()]): Promise<TestApp> {
+  const app = await startApp({ proofHosts: hosts })
+  for (const name of domains) await stored(app, 'domains', { name })
+  return app
+}
+
+async function stored(app: TestApp, path: string, json: Json): Promise<Json> {
+  const answer = await app.send('POST', `/api/v1/${path}`, { json })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body.data
+}
+
+/** Imports links, and returns the id of the import. */
+async function imported(app: TestApp, links: Readonly<Record<string, string>>, query = ''): Promise<number> {
+  const rows = Object.entries(links).map(([address, url]) => `https://${address},${url}`)
+  const body = `short_url,url\n${rows.join('\n')}\n`
+  const plan = await app.send('POST', `/api/v1/imports${query}`, { body, headers: csv })
+  assert.equal(plan.status, 201, plan.text)
+  const { id } = plan.body.data
+  const applied = await complete(app, id, 'apply', ({ state }) => state === 'applied')
+  assert.equal(applied.state, 'applied')
+  return id
+}
+
+/** Starts a job of an import, and polls the import until it is done. */
+async function complete(app: TestApp, id: number, job: string, isDone: (record: Json) => boolean): Promise<Json> {
+  const started = await app.send('POST', `/api/v1/imports/${id}/${job}`)
+  assert.match(String(started.status), /^20[02]$/, started.text)
+  for (;;) {
+    const { body } = await app.send('GET', `/api/v1/imports/${id}`)
+    if (isDone(body.data)) return body.data
+  }
+}
+
+const prove = (app: TestApp, id: number) => complete(app, id, 'proof', ({ proof }) => proof.pending === 0)
+
+/** Returns the proofs of an import by old URL. */
+async function proofsOf(app: TestApp, id: number, query = ''): Promise<Record<string, Json>> {
+  const { body } = await app.send('GET', `/api/v1/imports/${id}/rows?per_page=100${query}`)
+  const addresses: Json[] = body.data.flatMap((row: Json) => row.addresses)
+  return Object.fromEntries(addresses.map(({ old_url, proof }) => [old_url.replace('https://', ''), proof]))
+}
+
+/** Starts a server like that of another service: 301 to the URL of a keyword. */
+async function startOld(t: TestContext, urls: Record<string, string>) {
+  const asked: string[] = []
+  const server: Server = createServer((request, response) => {
+    asked.push(`${request.headers.host}${request.url}`)
+    const location = urls[`${request.headers.host}${request.url}`]
+    response.writeHead(location === undefined ? 404 : 301, location === undefined ? {} : { location }).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return { port: (server.address() as AddressInfo).port, asked }
+}
+
+test('proves links that come from another Waymark, and counts no clicks of people', async () => {
+  const old = await startApp()
+  await stored(old, 'domains', { name: 'go.acme.com' })
+  const links = [
+    { alias: 'tea', url: tea },
+    { alias: 'permanent', url: tea, redirect_status: 301 },
+    { alias: 'moved', url: `${tea}old` },
+    { alias: 'Grün', url: tea },
+  ]
+  for (const link of links) await stored(old, 'links', link)
+  const app = await startNew(hostsAt({ 'go.acme.com': old.visitPort }))
+  const file = ['tea', 'permanent', 'moved', 'gr%C3%BCn', 'missing'].map((alias) => [`go.acme.com/${alias}`, tea])
+  const id = await imported(app, Object.fromEntries(file))
+  const before = (await app.send('GET', `/api/v1/imports/${id}`)).body.data
+  assert.equal(before.proof.pending, 5)
+  const record = await prove(app, id)
+  assert.deepEqual(record.proof, { pending: 0, same: 2, same_location: 1, differs: 2, unreachable: 0 })
+  const to = (status: number, location: string | null) => ({ status, location })
+  assert.deepEqual(await proofsOf(app, id), {
+    'go.acme.com/tea': { result: 'same', old: to(302, tea), new: to(302, tea) },
+    'go.acme.com/permanent': { result: 'same_location', old: to(301, tea), new: to(302, tea) },
+    'go.acme.com/moved': { result: 'differs', old: to(302, `${tea}old`), new: to(302, tea) },
+    'go.acme.com/gr%C3%BCn': { result: 'same', old: to(302, tea), new: to(302, tea) },
+    'go.acme.com/missing': { result: 'differs', old: to(404, null), new: to(302, tea) },
+  })
+  assert.deepEqual(Object.keys(await proofsOf(app, id, '&proof=same_location')), ['go.acme.com/permanent'])
+  for (const each of [app, old]) {
+    const { body } = await each.send('GET', '/api/v1/links?per_page=100')
+    assert.ok(body.data.every(({ clicks }: Json) => clicks === 0))
+  }
+})
+
+test('repeats every address that is not the same, and no other', async (t) => {
+  const urls: Record<string, string> = { 'old.example/tea': tea, 'old.example/cup': `${tea}old` }
+  const old = await startOld(t, urls)
+  const app = await startNew(hostsAt({ 'old.example': old.port }))
+  const id = await imported(app, { 'old.example/tea': tea, 'old.example/cup': tea })
+  const { body } = await app.send('GET', '/api/v1/links')
+  const link = body.data.find(({ alias }: Json) => alias === 'tea')
+  await app.send('PATCH', `/api/v1/links/${link.id}`, { json: { redirect_status: 301 } })
+  assert.deepEqual((await prove(app, id)).proof, { pending: 0, same: 1, same_location: 0, differs: 1, unreachable: 0 })
+  urls['old.example/cup'] = tea
+  old.asked.length = 0
+  const { proof } = await prove(app, id)
+  assert.deepEqual(proof, { pending: 0, same: 1, same_location: 1, differs: 0, unreachable: 0 })
+  assert.deepEqual(old.asked, ['old.example/.well-known/waymark', 'old.example/cup'])
+})
+
+test('proves the old address of a mapped host, of a renamed alias and of further addresses', async (t) => {
+  const old = await startOld(t, { 'old.example/tea': tea, 'old.example/cup': tea })
+  const app = await startNew(hostsAt({ 'old.example': old.port }), ['go.acme.com'])
+  await stored(app, 'links', { alias: 'cup', url: `${tea}taken` })
+  const links = { 'old.example/tea': tea, 'old.example/cup': tea }
+  const id = await imported(app, links, '?domain_map=old.example=go.acme.com&conflict=rename')
+  assert.deepEqual((await prove(app, id)).proof, { pending: 0, same: 0, same_location: 2, differs: 0, unreachable: 0 })
+})
+
+test('is unreachable if nothing listens, or the host reaches this server already', async () => {
+  const hosts = hostsAt({ 'closed.example': await freePort() })
+  const app = await startNew(hosts, ['closed.example', 'here.example'])
+  hosts.set('here.example', { address: '127.0.0.1', port: app.visitPort })
+  const id = await imported(app, { 'closed.example/tea': tea, 'here.example/tea': tea })
+  assert.deepEqual((await prove(app, id)).proof, { pending: 0, same: 0, same_location: 0, differs: 0, unreachable: 2 })
+  const proofs = await proofsOf(app, id)
+  const none = { status: null, location: null }
+  const unreachable = { result: 'unreachable', old: none, new: { status: 302, location: tea } }
+  assert.deepEqual(proofs, { 'closed.example/tea': unreachable, 'here.example/tea': unreachable })
+  assert.equal(app.measured.visits.redirect, 0)
+})
+
+test('sends nothing to a private address that is not configured', async (t) => {
+  const old = await startOld(t, { 'localhost/tea': tea })
+  const app = await startNew(new Map(), ['localhost'])
+  const id = await imported(app, { 'localhost/tea': tea })
+  assert.equal((await prove(app, id)).proof.unreachable, 1)
+  assert.deepEqual(old.asked, [])
+})
+
+test('409 for an import that is not applied, 404 for an unknown one, 403 without a scope', async () => {
+  const app = await startNew(new Map(), ['go.acme.com'])
+  const body = `short_url,url\nhttps://go.acme.com/tea,${tea}\n`
+  const { body: plan } = await app.send('POST', '/api/v1/imports', { body, headers: csv })
+  const path = `/api/v1/imports/${plan.data.id}/proof`
+  const refused = await app.send('POST', path)
+  assert.deepEqual([refused.status, refused.body.code], [409, 'import_state'])
+  assert.equal((await app.send('POST', '/api/v1/imports/999/proof')).status, 404)
+  const other = await app.createKey({ account: await app.createAccount() })
+  assert.equal((await app.send('POST', path, { key: other })).status, 404)
+  for (const scopes of [['imports:read'], ['imports:write'], ['links:write']] as const) {
+    const key = await app.createKey({ scopes: [...scopes] })
+    assert.equal((await app.send('POST', path, { key })).status, 403, scopes.join())
+  }
+})
+
+test('202 while an old service is slow, 409 for other imports meanwhile, and an end with the server', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    if (request.url === '/tea') asked.resolve()
+    else response.writeHead(404).end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const app = await startNew(hostsAt({ 'old.example': (server.address() as AddressInfo).port }))
+  const id = await imported(app, { 'old.example/tea': tea })
+  const other = await imported(app, { 'old.example/cup': tea })
+  const started = await app.send('POST', `/api/v1/imports/${id}/proof`)
+  assert.deepEqual([started.status, started.body.data.proof.pending], [202, 1])
+  await asked.promise
+  assert.equal((await app.send('POST', `/api/v1/imports/${id}/proof`)).status, 202)
+  for (const path of [`${other}/proof`, `${id}/undo`]) {
+    const { status, body } = await app.send('POST', `/api/v1/imports/${path}`)
+    assert.deepEqual([status, body.code], [409, 'import_running'])
+  }
+  await app.close()
+})
