@@ -142,8 +142,12 @@ export function aliasTaken(alias: string): Failure {
   return failureWith('alias_taken', new Refusal('taken.alias', { alias }).at('alias'))
 }
 
-export function domainInUse(links: number): Failure {
-  const params = links === 1 ? { links: '1 link', them: 'it' } : { links: `${links} links`, them: 'them' }
+/** `addresses` are further addresses on the domain. */
+export function domainInUse(links: number, addresses = 0): Failure {
+  const ofLinks = links === 1 ? '1 link' : `${links} links`
+  const further = addresses === 1 ? '1 further address of a link' : `${addresses} further addresses of links`
+  const used = addresses === 0 ? ofLinks : links === 0 ? further : `${ofLinks} and ${further}`
+  const params = { links: used, them: links + addresses === 1 ? 'it' : 'them' }
   return failureWith('domain_in_use', new Refusal('in_use.domain', params).at('id'))
 }
 

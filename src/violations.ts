@@ -54,8 +54,8 @@ export const messages = {
     'Add a domain first.',
   ],
   'required.any_scope': 'The key needs at least one scope.',
-  'required.rules_link': [
-    'The {field} field is required, because name=rules shows the clicks of one link.',
+  'required.link': [
+    'The {field} field is required, because name={name} shows the clicks of one link.',
     'Choose a link.',
   ],
   'required.new_space': 'Choose a space or domain to move the links to.',

@@ -146,7 +146,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   tagMergeRoute(api, tag)
   const linkParts = { api, storage, idempotentRequests, actions: actions.links, batches }
   const links = linkRoutes(linkParts, shortUrl, explain, semaphores)
-  statsRoutes(api, storage, deleteClicks)
+  statsRoutes(api, storage, shortUrl, deleteClicks)
   eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
   reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
   peopleRoutes(api, storage, idempotentRequests)

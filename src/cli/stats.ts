@@ -1,6 +1,7 @@
 import { showStatistics } from '../analytics/statistics/routes.ts'
 import { statsQuery } from '../analytics/statistics/schema.ts'
 import { findLinkNames } from '../links/link-list.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, text, withDefault } from './arguments.ts'
@@ -25,11 +26,13 @@ export const statsCommand = accountCommand({
       name,
       ...(typeof link === 'string' && { link_id: String(await linkIdOf(db, account, link)) }),
     })
-    const { data, meta } = await submit(statsQuery, fields, () => showStatistics(db, account, fields), 'name')
+    const shortUrl = await ownShortUrls(db)
+    const { data, meta } = await submit(statsQuery, fields, () => showStatistics(db, account, fields, shortUrl), 'name')
     if (isJson) return json({ data, meta })
     const { from, to } = 'range' in meta ? meta.range : meta
     const total = `Total: ${meta.clicks.toLocaleString('en-US')} clicks from ${from} to ${to} (${meta.time_zone}).`
-    const rows = name === 'links' ? await withShortUrls(db, account, data) : data.map((row) => inZone(row, meta))
+    const rows =
+      name === 'links' ? await withShortUrls(db, account, data, shortUrl) : data.map((row) => inZone(row, meta))
     return `${recordTable(rows, ['value', 'clicks'])}\n\n${total}`
   },
 })
@@ -46,9 +49,8 @@ function inZone(row: object, meta: { readonly time_zone: string; readonly interv
 }
 
 /** Adds the short URLs of links that still exist to the clicks by link. */
-async function withShortUrls(db: Db, account: number, rows: readonly object[]): Promise<object[]> {
+async function withShortUrls(db: Db, account: number, rows: readonly object[], shortUrl: ShortUrl): Promise<object[]> {
   const clicks = rows as readonly { readonly value: number; readonly clicks: number }[]
-  const shortUrl = await ownShortUrls(db)
   const names = await findLinkNames(
     db,
     account,

@@ -43,7 +43,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       await onChange()
       return domain
     },
-    /** Deletes the links of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
+    /** Deletes the links and further addresses of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
     remove: async (actor, id, query, precondition) => {
       const find = () => domainRecords.find(storage, actor.account, id)
       const { links, permanently } = await checkedChange(removeDomainQuery.check(query), find, 'domain', precondition)
@@ -58,7 +58,12 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
         .catch(async (error) => {
           // The number is counted outside of the transaction, because a domain may have a million links.
           const isInUse = error instanceof Failure && error.code === 'domain_in_use'
-          throw isInUse ? domainInUse(await countLinks(storage, actor.account, id)) : error
+          if (!isInUse) throw error
+          const [links, addresses] = await Promise.all([
+            countLinks(storage, actor.account, id),
+            countLinks(storage, actor.account, id, 'link_addresses'),
+          ])
+          throw domainInUse(links, addresses)
         })
       if (!isGone) throw notFound('domain')
       await finish(actor, id, permanently)

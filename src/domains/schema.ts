@@ -78,7 +78,7 @@ export const updateDomain = form(
 
 export const removeDomainQuery = form({
   ...deletionQuery.fields,
-  links: optional(oneOf(['delete'], '`delete` deletes the links on the domain too.'), null),
+  links: optional(oneOf(['delete'], '`delete` deletes the links and further addresses on the domain too.'), null),
 })
 
 export const domainOperations = operationsOf('domains', {
@@ -100,7 +100,8 @@ export const domainOperations = operationsOf('domains', {
   },
   delete: {
     query: removeDomainQuery,
-    description: 'To delete a domain that has links, send `links=delete`, which deletes the links too.',
+    description:
+      'To delete a domain that has links, send `links=delete`, which deletes the links too. Links on other domains only lose their further addresses on this domain.',
     refused: { links: 'keep' },
     failures: ['domain_in_use'],
   },

@@ -75,18 +75,24 @@ export function insertDomain(
 /** Links in one count, which takes about ten milliseconds. */
 const countBatchSize = 20_000
 
-/** Counts the links of the account's domain in batches. */
-export async function countLinks(db: Db, account: number, domain: number): Promise<number> {
-  let [links, after, counted] = [0, 0, countBatchSize]
+/** Counts the links of the account's domain in batches, or the further addresses of links there. */
+export async function countLinks(
+  db: Db,
+  account: number,
+  domain: number,
+  table: 'links' | 'link_addresses' = 'links',
+): Promise<number> {
+  let [links, after, counted] = [0, '', countBatchSize]
   while (counted === countBatchSize) {
-    const all = query.selectFrom('links').select('id').where('account_id', '=', account).where('domain_id', '=', domain)
-    const batch = all.where('id', '>', after).orderBy('id').limit(countBatchSize)
+    // In the order of the index of the domain.
+    const all = query.selectFrom(table).select('alias_folded').where('domain_id', '=', domain)
+    const own = all.where('account_id', '=', account).where('alias_folded', '>', after)
     const sums = query
-      .selectFrom(batch.as('batch'))
-      .select(({ fn }) => [fn.countAll<number>().as('counted'), fn.max('id').as('last')])
+      .selectFrom(own.orderBy('alias_folded').limit(countBatchSize).as('batch'))
+      .select(({ fn }) => [fn.countAll<number>().as('counted'), fn.max('alias_folded').as('last')])
     const [next] = await db.execute(sums)
     counted = Number(next?.counted)
-    after = Number(next?.last)
+    after = next?.last ?? ''
     links += counted
   }
   return links

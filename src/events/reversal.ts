@@ -175,7 +175,8 @@ export class Reversals {
     await flush()
     const { account } = actor
     const now = Date.now()
-    const ofLinks: EventAction | undefined = of && (of.record === 'domain' ? 'deleted' : 'updated')
+    // A deleted domain takes further addresses from links on other domains.
+    const ofLinks: EventAction[] | undefined = of && (of.record === 'domain' ? ['deleted', 'updated'] : ['updated'])
     const hasGroups = of === undefined && (after === undefined || isGroupDeletion(after))
     const part = { now, limit: maxReversed, before: after?.id }
     const groups = hasGroups ? await openGroupIds(storage, account, batch, part) : []
@@ -273,7 +274,30 @@ function alikeEvents(events: readonly StoredEvent[]): AlikeEvents[] {
 /** Returns whether a deletion of a domain, a space or a tag caused this event of a link. */
 function isPartOf({ changes, kept }: StoredEvent, { record, recordId, name }: StoredEvent): boolean {
   if (record === 'tag') return (kept as KeptOfChange | undefined)?.lostTag === name
-  return changes?.[`${record}_id`]?.[0] === recordId
+  if (changes?.[`${record}_id`]?.[0] === recordId) return true
+  const [before, after] = changes?.addresses ?? []
+  return record === 'domain' && withoutThose(before, after).some(({ domain_id }) => domain_id === recordId)
+}
+
+interface Part {
+  readonly id: number
+  readonly domain_id?: number
+}
+
+/** Returns those of the addresses of a link whose ids the others don't have. */
+function withoutThose(addresses: unknown, others: unknown): Part[] {
+  const ids = new Set(((others ?? []) as readonly Part[]).map(({ id }) => id))
+  return ((addresses ?? []) as readonly Part[]).filter(({ id }) => !ids.has(id))
+}
+
+/**
+ * Returns the current addresses of a link without those that a change added, and with those that it took away. Undefined if one
+ * that it added is gone by now.
+ */
+function previousAddresses([before, after]: Changes[string], current: unknown): Part[] | undefined {
+  const added = withoutThose(after, before)
+  if (withoutThose(added, current).length > 0) return undefined
+  return [...withoutThose(current, added), ...withoutThose(before, after)]
 }
 
 /** Reverses events, and stores that they are undone. */
@@ -350,9 +374,13 @@ function previousValues({ record, changes, kept }: StoredEvent, current: Values)
   const { lostTag, ...secrets } = (kept ?? {}) as KeptOfChange
   // A link that has got other tags since gets a deleted tag back, too.
   if (lostTag !== undefined) return { tags: withTag(current.tags, lostTag) }
-  const fields = { ...changes, ...secrets }
+  const { addresses, ...fields } = { ...changes, ...secrets }
   requireUnchanged(record, current, fields)
-  return Object.fromEntries(Object.entries(fields).map(([field, [value]]) => [field, value]))
+  const previous = Object.fromEntries(Object.entries(fields).map(([field, [value]]) => [field, value]))
+  if (addresses === undefined) return previous
+  const own = previousAddresses(addresses, current.addresses)
+  if (own === undefined) throw changedSince(record, 'addresses')
+  return { ...previous, addresses: own }
 }
 
 /** Throws `not_undoable` if a field has another value than after the change. Null for fields that the change left empty. */

@@ -219,7 +219,7 @@ interface BatchPart {
   /** Continues after this event. */
   readonly before?: number | undefined
   /** Only such events of links. */
-  readonly ofLinks?: EventAction | undefined
+  readonly ofLinks?: readonly EventAction[] | undefined
 }
 
 /**
@@ -233,7 +233,9 @@ export function openGroupIds(db: Db, account: number, batch: string, part: Batch
 /** Returns the ids of the account's other events of a batch that can be undone, newest first. */
 export function openEventIds(db: Db, account: number, batch: string, part: BatchPart): Promise<number[]> {
   const isWanted = (row: StateInBatch) =>
-    part.ofLinks === undefined ? !isGroupDeletion(row) : row.record === 'link' && row.action === part.ofLinks
+    part.ofLinks === undefined
+      ? !isGroupDeletion(row)
+      : row.record === 'link' && part.ofLinks.includes(row.action as EventAction)
   return openIds(readBatch(db, account, batch, { before: part.before }), part, isWanted)
 }
 

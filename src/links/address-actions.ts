@@ -1,7 +1,6 @@
 /** Stores and deletes further addresses of links, for the API, the dashboard and the command line. */
 import type { Actor } from '../access/actor.ts'
 import { aliasTaken, found, validationFailed } from '../errors.ts'
-import { updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -20,7 +19,7 @@ import {
   type StoredAddress,
 } from './addresses.ts'
 import { generateAlias, generatedLength } from './link.ts'
-import { type LinkRow, linkEvents } from './schema.ts'
+import { addressesEvent, type LinkRow } from './schema.ts'
 import { clashesPerLength, findLink, findLinkDomain, findLinkForUpdate, unknownDomain } from './store.ts'
 
 /** Returns the further addresses of the account's link on domains that are not being removed, by id. Throws `not_found`. */
@@ -53,7 +52,7 @@ export class AddressActions {
         const { alias, exact, domain_id } = await this.#check(tx, account, record, before.length, reading)
         const address = await freeAddress(tx, account, domain_id, alias, exact)
         const stored = await insertAddresses(tx, account, [{ ...address, link_id: link }])
-        await recordChange(tx, actor, record, before, [...before, ...stored])
+        await recordEvents(tx, actor, [addressesEvent(record, describeAddresses(before, [...before, ...stored]))])
         return stored[0] as StoredAddress
       })
   }
@@ -99,29 +98,11 @@ export class AddressActions {
       )
       check(gone)
       await deleteAddresses(tx, account, [id])
-      await recordChange(
-        tx,
-        actor,
-        record,
-        before,
-        before.filter((address) => address !== gone),
-      )
+      const left = before.filter((address) => address !== gone)
+      await recordEvents(tx, actor, [addressesEvent(record, describeAddresses(before, left))])
     })
     this.#links.onRemoved(link)
   }
-}
-
-async function recordChange(
-  tx: Db,
-  actor: Actor,
-  link: LinkRow,
-  old: readonly StoredAddress[],
-  now: readonly StoredAddress[],
-): Promise<void> {
-  const { before, after } = describeAddresses(old, now)
-  await recordEvents(tx, actor, [
-    updatedEvent(linkEvents, { ...link, addresses: before }, { ...link, addresses: after }),
-  ])
 }
 
 /** Returns an address that clashes with no other, with a generated alias if it is null. Throws `alias_taken`. */

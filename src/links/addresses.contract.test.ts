@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { systemActor } from '../../src/access/actor.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
+import { addressesIn, destination } from '../../test/link-addresses.ts'
 import { plainLink } from '../../test/links.ts'
 import { assertRefused, fresh, newPlace, type Place } from '../../test/links-api.ts'
 import { insertLink } from './store.ts'
@@ -11,26 +12,8 @@ import { insertLink } from './store.ts'
 const app = await startApp({ shortUrl: 'https://{domain}' })
 const place = await newPlace(app)
 const { send, stored } = place
-const destination = 'https://acme.com/'
-const link = (json: Json = {}) => place.link({ url: destination, ...json })
+const { link, addressesOf, add, tryAdd, update, visit, furtherOf } = addressesIn(app, place)
 const other = await stored('/domains', { name: 'other.example' })
-
-const addressesOf = ({ id }: Json) => `/links/${id}/addresses`
-const add = (to: Json, json: Json = {}) => stored(addressesOf(to), json)
-const tryAdd = (to: Json, json: Json) => send('POST', addressesOf(to), { json })
-const update = (of: Json, json: Json) => send('PATCH', `/links/${of.id}`, { json })
-
-/** Returns where visitors are redirected; the status if they are not. */
-async function visit(alias: string, { name }: Json = place.domain): Promise<string | number> {
-  const { status, headers } = await app.visit(`http://${name}/${encodeURI(alias)}`)
-  return headers.location ?? status
-}
-
-/** Returns the aliases of the further addresses, oldest first. */
-async function furtherOf(of: Json): Promise<string[]> {
-  const { body } = await send('GET', `${addressesOf(of)}?sort=asc`)
-  return body.data.map(({ alias }: Json) => alias)
-}
 
 /** Stores a link with an alias that the rule rejects, as an import does. */
 async function legacyLink(alias: string, { account, domain }: Place = place): Promise<Json> {

@@ -56,34 +56,27 @@ export class AddressSet {
   }
 }
 
-/** Finds the account's stored addresses that may clash with these. Leaves out those of one link. */
-export async function findRivals(
-  db: Db,
-  account: number,
-  addresses: readonly Address[],
-  except: number | null = null,
-): Promise<AddressSet> {
+/** Finds the account's stored addresses that may clash with these. */
+export async function findRivals(db: Db, account: number, addresses: readonly Address[]): Promise<AddressSet> {
   const found = new AddressSet()
   const domains = Map.groupBy(addresses, ({ domain_id }) => domain_id)
   for (const [domain_id, own] of domains) {
     const keys = [...new Set(own.flatMap(({ alias }) => [addressKey(alias, false), addressKey(alias, true)]))]
     for (const some of parts(keys)) {
-      const main = query.selectFrom('links').select(['id as link_id', 'alias', 'exact'])
-      const further = query.selectFrom('link_addresses').select(['link_id', 'alias', 'exact'])
-      const rows = [
-        ...(await db.execute(
-          main.where('account_id', '=', account).where('domain_id', '=', domain_id).where('alias_folded', 'in', some),
-        )),
-        ...(await db.execute(
-          further
-            .where('account_id', '=', account)
-            .where('domain_id', '=', domain_id)
-            .where('alias_folded', 'in', some),
-        )),
-      ]
-      for (const { link_id, alias, exact } of rows) {
-        if (link_id !== except) found.add({ domain_id, alias, exact: exact === 1 })
-      }
+      const main = query
+        .selectFrom('links')
+        .select(['alias', 'exact'])
+        .where('account_id', '=', account)
+        .where('domain_id', '=', domain_id)
+        .where('alias_folded', 'in', some)
+      const further = query
+        .selectFrom('link_addresses')
+        .select(['alias', 'exact'])
+        .where('account_id', '=', account)
+        .where('domain_id', '=', domain_id)
+        .where('alias_folded', 'in', some)
+      const rows = await db.execute(main.unionAll(further))
+      for (const { alias, exact } of rows) found.add({ domain_id, alias, exact: exact === 1 })
     }
   }
   return found

@@ -177,13 +177,8 @@ async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules
   )
   const events = changed.entries().map(([id, { record }]) => {
     const before = links.get(id)?.record ?? record
-    const addresses = moved.get(id)?.addresses
-    if (addresses === undefined) return updatedEvent(linkEvents, before, record)
-    return updatedEvent(
-      linkEvents,
-      { ...before, addresses: addresses.before },
-      { ...record, addresses: addresses.after },
-    )
+    const { before: old = null, after = null } = moved.get(id)?.addresses ?? {}
+    return updatedEvent(linkEvents, { ...before, addresses: old }, { ...record, addresses: after })
   })
   const recorded = await recordEvents(tx, actor, events)
   const outcomes = ids.map((id) => failures.get(id) ?? changed.get(id) ?? notFound('link'))
@@ -240,7 +235,7 @@ async function planUpdate(
 /** Returns the domain that links move to. Throws `validation_failed` if it is gone. */
 async function targetDomain(tx: Db, account: number, id: number | undefined): Promise<LinkDomain | undefined> {
   if (id === undefined) return undefined
-  const domain = (await lockDomains(tx, account, new Set([id]))).get(id)
+  const domain = (await lockDomains(tx, account, new Set([id]), { isAlone: true })).get(id)
   if (domain === undefined) throw validationFailed([unknownDomain(id)])
   return domain
 }

@@ -1,15 +1,17 @@
 /** What happens to the links of removed domains, spaces and tags, in steps: see `events/removal.ts`. */
 
+import type { Actor } from '../access/actor.ts'
 import { recordEvents } from '../events/log.ts'
 import { type Deletion, type DetachLinks, detachBatchSize, isCurrent } from '../events/removal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
+import { deleteAddresses, describeAddresses, findAddresses, type StoredAddress } from './addresses.ts'
 import { deleteLinks } from './deletion.ts'
-import { linkEvents, tagsOf } from './schema.ts'
-import { linkRecords } from './store.ts'
+import { addressesEvent, linkEvents, tagsOf } from './schema.ts'
+import { linkRecords, lockLinks } from './store.ts'
 
-/** Deletes links of a removed domain. */
+/** Deletes links of a removed domain, and then the further addresses there of other links. */
 export const deleteLinksOfDomain: DetachLinks = (db, id, deletion) =>
   db.write(async (tx) => {
     if (!(await isRemovedBy(tx, 'domain', id, deletion))) return 0
@@ -19,9 +21,39 @@ export const deleteLinksOfDomain: DetachLinks = (db, id, deletion) =>
     const some = await tx.execute(links.orderBy('alias_folded').limit(detachBatchSize))
     const ids = some.map((link) => link.id)
     const account = some[0]?.account_id ?? actor.account
+    if (ids.length === 0) return clearAddresses(tx, id, actor)
     await deleteLinks(tx, { ...actor, account }, ids, { isPermanent, removedDomain: name })
     return ids.length
   })
+
+/** Deletes further addresses on a removed domain. Their links stay. Returns the number of links. */
+async function clearAddresses(tx: Db, domain: number, actor: Actor): Promise<number> {
+  const addresses = query.selectFrom('link_addresses').select(['link_id', 'account_id']).where('domain_id', '=', domain)
+  const some = await tx.execute(addresses.orderBy('alias_folded').limit(detachBatchSize))
+  const ids = [...new Set(some.map(({ link_id }) => link_id))]
+  const account = some[0]?.account_id ?? actor.account
+  await lockLinks(tx, account, ids)
+  const links = await linkRecords.findAll(tx, account, ids)
+  const all = await findAddresses(tx, account, ids)
+  const isGone = (address: StoredAddress) => address.domain_id === domain
+  const gone = [...all.values()].flatMap((own) => own.filter(isGone))
+  await deleteAddresses(
+    tx,
+    account,
+    gone.map(({ id }) => id),
+  )
+  const events = [...links.values()].map(({ record }) => {
+    const own = all.get(record.id) ?? []
+    const changed = describeAddresses(
+      own,
+      own.filter((address) => !isGone(address)),
+    )
+    // The domain of a link without its name is being removed, and takes the link along.
+    return record.domain_name === null ? null : addressesEvent(record, changed)
+  })
+  await recordEvents(tx, { ...actor, account }, events)
+  return ids.length
+}
 
 /** Takes links out of a removed space. */
 export const clearSpace: DetachLinks = (db, id, deletion) =>

@@ -12,21 +12,14 @@ import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { LinkActions } from './actions.ts'
-import {
-  describeAddresses,
-  findAddresses,
-  findRivals,
-  insertAddresses,
-  lockForAddresses,
-  type NewAddress,
-} from './addresses.ts'
+import { describeAddresses, findAddresses, findRivals, insertAddresses, type NewAddress } from './addresses.ts'
 import { lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
 import { foldedOf } from './link-rows.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
 import { conflictsIn, type LinkChange, type LinkRow, linkColumns, linkEvents } from './schema.ts'
-import { changeLink, computed, findLink, linkRecords, lockDomain, lockLinks } from './store.ts'
+import { changeLink, computed, findLink, linkRecords, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
 export function linkReversal(actions: LinkActions): Reversal {
@@ -109,9 +102,9 @@ async function requireRelated(
     addresses = [],
   }: ReturnType<typeof changeTo> & { readonly addresses: NewAddress[] | undefined },
 ): Promise<void> {
-  for (const id of [...(domain_id === undefined ? [] : [domain_id]), ...addresses.map((each) => each.domain_id)]) {
-    if ((await lockDomain(tx, account, id)) === undefined) throw await isGone(tx, 'domain', id)
-  }
+  const needed = new Set([...(domain_id === undefined ? [] : [domain_id]), ...addresses.map((each) => each.domain_id)])
+  const domains = await lockDomains(tx, account, needed, { isAlone: true })
+  for (const id of needed) if (!domains.has(id)) throw await isGone(tx, 'domain', id)
   const space = space_id ?? null
   if (space !== null && !(await lockSpaces(tx, account, [space])).has(space)) throw await isGone(tx, 'space', space)
 }
@@ -141,7 +134,10 @@ const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(col
  */
 export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLink[]): Promise<Versioned<LinkRow>[]> {
   const { account } = actor
-  const domains = await lockDomains(tx, account, new Set(links.map(({ domain_id }) => domain_id)))
+  const further = links.flatMap(addressesOf)
+  const isAlone = further.length > 0 || links.some(({ exact }) => exact === 1)
+  const needed = new Set([...links, ...further].map(({ domain_id }) => domain_id))
+  const domains = await lockDomains(tx, account, needed, { isAlone })
   const gone = links.find(({ domain_id }) => !domains.has(domain_id))
   if (gone !== undefined) throw await isGone(tx, 'domain', gone.domain_id)
   const spaces = await lockSpaces(
@@ -149,8 +145,8 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
     account,
     links.flatMap(({ space_id }) => space_id ?? []),
   )
-  const further = links.flatMap(addressesOf)
-  const kept = await restorableAddresses(tx, account, links, further)
+  const kept = further.filter(({ domain_id }) => domains.has(domain_id))
+  await requireFree(tx, account, links, kept)
   const rows = links.map((link) => restoredRow(account, link, spaces))
   const insertion = query.insertInto('links').values(rows)
   const ifFree = insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
@@ -171,26 +167,12 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
   return restored
 }
 
-/**
- * Returns those of the further addresses whose domains are there. Throws `alias_taken` if one of them or a main address clashes
- * with others by now.
- */
-async function restorableAddresses(
-  tx: Db,
-  account: number,
-  links: readonly WholeLink[],
-  further: readonly NewAddress[],
-): Promise<NewAddress[]> {
-  const domains = further.map(({ domain_id }) => domain_id)
+/** Throws `alias_taken` if a main or further address of deleted links clashes with another one by now. */
+async function requireFree(tx: Db, account: number, links: readonly WholeLink[], further: readonly NewAddress[]) {
   const main = links.map(({ domain_id, alias, exact }) => ({ domain_id, alias, exact: exact === 1 }))
-  const isSpecial = further.length > 0 || main.some(({ exact }) => exact)
-  if (isSpecial) await lockForAddresses(tx, account, [...domains, ...main.map(({ domain_id }) => domain_id)])
-  const there = await lockDomains(tx, account, new Set(domains))
-  const kept = further.filter(({ domain_id }) => there.has(domain_id))
-  const rivals = await findRivals(tx, account, [...main, ...kept])
-  const clashing = [...main, ...kept].find((address) => rivals.hasClash(address))
+  const rivals = await findRivals(tx, account, [...main, ...further])
+  const clashing = [...main, ...further].find((address) => rivals.hasClash(address))
   if (clashing !== undefined) throw aliasTaken(clashing.alias)
-  return kept
 }
 
 /** Returns the row of a link. `spaces` are there. */

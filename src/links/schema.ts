@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
-import type { EventDescription } from '../events/event.ts'
+import { type EventDescription, type NewEvent, updatedEvent } from '../events/event.ts'
 import { type Form, form, optional, type Rule } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
@@ -134,6 +134,14 @@ export const linkEvents: EventDescription<LinkRow> = {
     return values
   },
   secrets: ['redirect_password'],
+}
+
+/** Returns the event of a link whose further addresses have changed; null if none has. */
+export function addressesEvent(
+  link: LinkRow,
+  { before, after }: Readonly<Record<'before' | 'after', string | null>>,
+): NewEvent | null {
+  return updatedEvent(linkEvents, { ...link, addresses: before }, { ...link, addresses: after })
 }
 
 const assigned = [

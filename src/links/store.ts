@@ -194,15 +194,6 @@ export async function findLinkSpace(db: Db, account: number, id: number | string
   return (await db.execute(found))[0]?.id
 }
 
-/**
- * Finds the account's domain, which then can't be removed until the end of the transaction. Unlike `for update`, this lets
- * other transactions store and move links.
- */
-export async function lockDomain(tx: Db, account: number, id: number): Promise<LinkDomain | undefined> {
-  const domain = query.selectFrom('domains').select(['id', 'name']).where('id', '=', id)
-  return (await tx.execute(domain.where('account_id', '=', account).forKeyShare()))[0]
-}
-
 /** Returns the violation for a domain that the account does not have, whether or not another account has it. */
 export function unknownDomain(id: number): Violation {
   return new Refusal('unknown_domain', { id }).at('domain_id')

@@ -76,6 +76,13 @@ export class Ranking {
     return found
   }
 
+  /** Returns the clicks under other values. */
+  renamed(rename: (value: ValueClicks['value']) => string): Ranking {
+    const renamed = new Ranking()
+    for (const { value, clicks } of this.#values.values()) renamed.add(rename(value), clicks)
+    return renamed
+  }
+
   /** Returns a page of the values, sorted by clicks and then by value. The event loop gets ticks in between. */
   async page({ sortBy, direction, offset, limit, textOf }: RankingPage): Promise<ValueClicks[]> {
     if (offset >= this.size) return []

@@ -7,20 +7,21 @@ import { notFound, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import type { Clicks } from '../clicks.ts'
 import { rangeOf } from './day-range.ts'
 import { deleteLinkClicks, type StatsQuery, showStats, statsQuery } from './schema.ts'
 import type { Subject } from './statements.ts'
-import { rankingOf, seriesOf } from './statistics.ts'
+import { byShortUrl, rankingOf, seriesOf } from './statistics.ts'
 import { hasRecord } from './store.ts'
 
 /** Adds the routes for statistics and for the deletion of a link's clicks. */
-export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteClicks']): void {
+export function statsRoutes(api: Api, db: Storage, shortUrl: ShortUrl, deleteClicks: Clicks['deleteClicks']): void {
   api.add(showStats, async (exchange, { actor: { account } }) => {
     const condition = conditionOf(exchange)
-    const { page, meta, data: rows } = await showStatistics(db, account, exchange.query)
+    const { page, meta, data: rows } = await showStatistics(db, account, exchange.query, shortUrl)
     if (page === null) return sendContent(exchange, { data: rows, meta }, condition)
     const found = { rows, total: page.total, totalIsExact: true }
     const path = api.urlOf(exchange, showStats)
@@ -34,7 +35,7 @@ export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteC
 }
 
 /** Returns the statistic that the fields describe; clicks over time have no pages. Throws `validation_failed`. */
-export async function showStatistics(db: Storage, account: number, fields: Fields) {
+export async function showStatistics(db: Storage, account: number, fields: Fields, shortUrl: ShortUrl) {
   const { subject, ...query } = await readQuery(db, account, fields)
   const calendar = calendarOf(await findTimeZones(db, account))
   const time_zone = calendar.timeZone
@@ -45,7 +46,8 @@ export async function showStatistics(db: Storage, account: number, fields: Field
     const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, interval)
     return { data: buckets, page: null, meta: { ...dates, interval, time_zone, ...totals } }
   }
-  const ranking = await rankingOf(db, account, subject, range, query.name)
+  const values = await rankingOf(db, account, subject, range, query.name)
+  const ranking = query.name === 'addresses' ? await byShortUrl(db, account, subject.id, values, shortUrl) : values
   const per_page = query.per_page ?? 10
   const data = await ranking.page({
     sortBy: query.sort_by ?? 'clicks',

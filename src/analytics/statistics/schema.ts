@@ -4,7 +4,7 @@ import { type TSchema, Type, timeSchema } from '../../forms/json-schema.ts'
 import { pageSize } from '../../forms/list-query.ts'
 import { day, integer, oneOf } from '../../forms/rules.ts'
 import { Refusal, type Violation } from '../../violations.ts'
-import { dimensionsOfLinks } from '../day.ts'
+import { dimensionsOfLinks, sparseDimensions } from '../day.ts'
 import { defaultDays, intervals, maxDays, maxDaysByHour, rangeFaults } from './day-range.ts'
 
 const names = ['clicks', ...dimensionsOfLinks, 'classes', 'links'] as const
@@ -52,8 +52,14 @@ export const statsQuery = form<StatsQuery>(parameters, [], (query) => [
   ...referenceFaults(query),
   ...rangeFaults(query),
   ...foreignTo(query),
-  ...(query.name === 'rules' && query.link_id === null ? [new Refusal('required.rules_link').at('link_id')] : []),
+  ...missingLink(query),
 ])
+
+/** Returns a violation if only the days of links have the statistic. */
+function missingLink({ name, link_id }: StatsQuery): Violation[] {
+  const isOfLink = (sparseDimensions as readonly string[]).includes(name)
+  return isOfLink && link_id === null ? [new Refusal('required.link', { name }).at('link_id')] : []
+}
 
 function ofOthers(description: string): string {
   return `${description} Not with \`name=clicks\`.`
@@ -179,6 +185,7 @@ export const showStats: Operation = {
 - \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. A day has up to 200 values of each statistic, and \`other\` for the rest. Unknown values are null, as are all values of visitors who ask not to be tracked.
 - \`rules\`: human clicks on one link by rule, such as \`Test\`, or \`Test 2\` for its second variant. Null is the link’s \`url\`.
+- \`addresses\`: human clicks on one link by short URL. Clicks at deleted addresses count for the main one.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
 If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,

@@ -1,11 +1,12 @@
 import { type Calendar, utc } from '../../accounts/calendar.ts'
-import type { Storage } from '../../storage/port.ts'
+import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
+import type { Db, Storage } from '../../storage/port.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
 import type { Subject } from './statements.ts'
-import { countsFor, readClicks } from './store.ts'
+import { addressesOfLink, countsFor, readClicks } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(
@@ -44,4 +45,20 @@ export async function rankingOf(
   if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
   if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])
   return ranking
+}
+
+/**
+ * Returns the clicks of a link by short URL, from those by the ids of its further addresses. Clicks at deleted addresses count
+ * for the main one.
+ */
+export async function byShortUrl(
+  db: Db,
+  account: number,
+  link: number,
+  byId: Ranking,
+  shortUrl: ShortUrl,
+): Promise<Ranking> {
+  const addresses = await addressesOfLink(db, account, link)
+  const main = addresses.get(null) ?? ''
+  return byId.renamed((id) => shortUrlOf(addresses.get(typeof id === 'number' ? id : null) ?? main, shortUrl))
 }

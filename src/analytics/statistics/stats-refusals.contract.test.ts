@@ -36,6 +36,8 @@ describe('invalid queries', () => {
       ['per_page', 'not_allowed'],
     ],
     ['name=rules', ['link_id', 'required']],
+    ['name=addresses', ['link_id', 'required']],
+    [`name=addresses&domain_id=${place.domain.id}`, ['link_id', 'required']],
     [`name=rules&domain_id=${place.domain.id}`, ['link_id', 'required']],
     ['name=countries&sort_by=id', ['sort_by', 'not_allowed']],
     ['name=countries&sort=up', ['sort', 'not_allowed']],
@@ -75,7 +77,7 @@ describe('invalid queries', () => {
   test('422 with a fix in the message', async () => {
     const messageOf = async (query: string) => (await ask(query)).body.violations[0].message
     const choices =
-      'clicks, countries, referrers, browsers, operating_systems, devices, languages, rules, classes, links'
+      'clicks, countries, referrers, browsers, operating_systems, devices, languages, rules, addresses, classes, links'
     for (const [query, message] of [
       ['', `The name field is required. It must be one of ${choices}.`],
       ['name=rules', 'The link_id field is required, because name=rules shows the clicks of one link.'],

@@ -196,6 +196,23 @@ function sumOf(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
+/** Returns the addresses of the account's link, such as `go.acme.com/sale`, by their ids; the main one by null. */
+export async function addressesOfLink(db: Db, account: number, link: number): Promise<Map<number | null, string>> {
+  const name = sql<string>`domains.name || '/' || alias`.as('name')
+  const main = query
+    .selectFrom('links')
+    .select([sql<number | null>`null`.as('id'), name])
+    .where('links.id', '=', link)
+  const further = query.selectFrom('link_addresses').select(['link_addresses.id', name]).where('link_id', '=', link)
+  const rows = [
+    ...(await db.execute(main.innerJoin('domains', 'domains.id', 'domain_id').where('links.account_id', '=', account))),
+    ...(await db.execute(
+      further.innerJoin('domains', 'domains.id', 'domain_id').where('link_addresses.account_id', '=', account),
+    )),
+  ]
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 /** The kinds of records that group the links of an account. */
 export type GroupLevel = 'domain' | 'space'
 
