@@ -5,6 +5,7 @@ import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Times } from '../storage/records.ts'
+import { previousAddresses, withoutThose } from './address-changes.ts'
 import { type Changes, type EventAction, type GroupKind, isSame, type RecordKind, type Values } from './event.ts'
 import type { LoggedRecords } from './records.ts'
 import { type FinishRemoval, hasLinks } from './removal.ts'
@@ -277,27 +278,6 @@ function isPartOf({ changes, kept }: StoredEvent, { record, recordId, name }: St
   if (changes?.[`${record}_id`]?.[0] === recordId) return true
   const [before, after] = changes?.addresses ?? []
   return record === 'domain' && withoutThose(before, after).some(({ domain_id }) => domain_id === recordId)
-}
-
-interface Part {
-  readonly id: number
-  readonly domain_id?: number
-}
-
-/** Returns those of the addresses of a link whose ids the others don't have. */
-function withoutThose(addresses: unknown, others: unknown): Part[] {
-  const ids = new Set(((others ?? []) as readonly Part[]).map(({ id }) => id))
-  return ((addresses ?? []) as readonly Part[]).filter(({ id }) => !ids.has(id))
-}
-
-/**
- * Returns the current addresses of a link without those that a change added, and with those that it took away. Undefined if one
- * that it added is gone by now.
- */
-function previousAddresses([before, after]: Changes[string], current: unknown): Part[] | undefined {
-  const added = withoutThose(after, before)
-  if (withoutThose(added, current).length > 0) return undefined
-  return [...withoutThose(current, added), ...withoutThose(before, after)]
 }
 
 /** Reverses events, and stores that they are undone. */
