@@ -92,12 +92,24 @@ test('bounds the number of columns', async () => {
 test('advises to save files in UTF-16 and in encodings of Windows as UTF-8', async () => {
   const utf16 = Buffer.from('\ufeffurl,alias\n', 'utf16le')
   for (const file of [utf16, Buffer.from(utf16).swap16(), Buffer.from('url,alias\n', 'utf16le')]) {
-    assert.match(await failureOf(file), /^malformed_body: The file is in UTF-16.* Save it as UTF-8/)
+    assert.match(await failureOf(file), /^malformed_body: .* line 1, column 1: it is in UTF-16\. Save it as UTF-8/)
   }
   assert.match(
     await failureOf(Buffer.from('url,alias\nu,caf\xe9\n', 'latin1')),
     /^malformed_body: .*line 2, column 6: the bytes are not UTF-8\. Save it as UTF-8/,
   )
+})
+
+test('names the way out for Excel files and compressed dumps', async () => {
+  for (const start of [
+    [0x50, 0x4b, 3, 4],
+    [0x1f, 0x8b],
+  ]) {
+    assert.match(
+      await failureOf(Uint8Array.from(start)),
+      /^malformed_body: .*it is an Excel file or compressed\. Unpack/,
+    )
+  }
 })
 
 test('reads characters across the chunks of a file', async () => {

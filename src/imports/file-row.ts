@@ -2,10 +2,8 @@
 import type { LinkDimension } from '../analytics/day.ts'
 
 /** The services whose files are read, and tables with columns of any names. */
-export const sources = [
-  ...['bitly', 'yourls', 'kutt', 'shlink', 'dub', 'rebrandly', 'short_io', 'phpshort', 'csv'],
-] as const
-export type Source = 'bitly' | 'yourls' | 'kutt' | 'shlink' | 'dub' | 'rebrandly' | 'short_io' | 'phpshort' | 'csv'
+export const sources = ['bitly', 'yourls', 'kutt', 'shlink', 'dub', 'rebrandly', 'short_io', 'phpshort', 'csv'] as const
+export type Source = (typeof sources)[number]
 
 /** Kinds of data that an import can't store. */
 export const lossKinds = [

@@ -81,8 +81,7 @@ export class RowReader {
   constructor(options: RowOptions) {
     this.#options = options
     const { format, table, find } = options
-    const names = { ...table.fields, ...format.fields }
-    const columns = Object.entries(names).map(([field, each]) => [field, columnsOf(find, each)] as const)
+    const columns = Object.entries(table.fields).map(([field, each]) => [field, columnsOf(find, each)] as const)
     this.#columns = Object.fromEntries(columns)
     this.#fields = columns.flatMap(([field, { length }]) =>
       length > 0 && field in linkFields && field !== 'alias' ? [field as 'url'] : [],

@@ -47,8 +47,6 @@ export interface Format {
   readonly list?: string
   /** Names that it always has. Bars separate alternatives. */
   readonly requires: readonly string[]
-  /** Names that differ from those of the source. */
-  readonly fields?: FieldNames
   /** The zone of times without an offset, if the source defines it. */
   readonly timeZone?: 'UTC'
   /** The columns that clicks or links of another table use to refer to a row. */

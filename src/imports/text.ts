@@ -22,10 +22,12 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>): AsyncGenera
 
 const advice = 'Save it as UTF-8, for example as “CSV UTF-8”, and send it again.'
 
-function rejectOtherFiles(start: Uint8Array): void {
-  const [first = 1, second = 1] = start
+function rejectOtherFiles([first = 1, second = 1]: Uint8Array): void {
   const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || first * second === 0
-  if (isUtf16) throw new Failure('malformed_body', `The file is in UTF-16, at line 1, column 1. ${advice}`)
+  if (isUtf16) throw malformed(new Position(), 'it is in UTF-16', advice)
+  // The signatures of ZIP, which Excel files have, and of gzip.
+  const isCompressed = (first === 0x50 && second === 0x4b) || (first === 0x1f && second === 0x8b)
+  if (isCompressed) throw malformed(new Position(), 'it is an Excel file or compressed', `Unpack it. ${advice}`)
 }
 
 function decode(decoder: TextDecoder, part: Uint8Array | null, position: Position): string {

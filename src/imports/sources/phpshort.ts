@@ -7,7 +7,7 @@ export const phpshort: SourceTable = {
   source: 'phpshort',
   isCaseSensitive: false,
   formats: [
-    // `csv-columns.ts` recognizes it by the lines above its rows.
+    // `reading.ts` recognizes it by the lines above its rows.
     { kind: 'csv', requires: ['/links/export'] },
     { kind: 'json', list: 'data', requires: ['alias', 'url', 'short_url', 'domain'] },
   ],
