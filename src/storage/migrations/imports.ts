@@ -1,11 +1,13 @@
 import type { Dialect } from './dialect.ts'
 
 /** Creates the tables of imports. An import in account 0 is being planned or deleted. */
-export function importTables({ id, integer, text, json, end }: Dialect): string[] {
+export function importTables({ engine, id, integer, text, json, end }: Dialect): string[] {
+  // Account 0 exists only on SQLite.
+  const references = engine === 'sqlite' ? 'references accounts (id)' : ''
   return [
     `create table imports (
       id ${id},
-      account_id ${integer} not null references accounts,
+      account_id ${integer} not null ${references},
       source ${text} not null,
       state ${text} not null,
       is_case_sensitive ${integer} not null,
