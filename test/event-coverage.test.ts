@@ -46,7 +46,32 @@ const update = (kind: string, json: Json) => async (place: Place) => {
   return { path: `/${kind}/${record.id}`, json, events }
 }
 
+/** Plans an import of one link. */
+const planned = async (place: Place) => {
+  const { made } = newLink(place)
+  const body = `url,short_url\nhttps://acme.com/,${made.short_url}\n`
+  const headers = { 'content-type': 'text/csv' }
+  const { data } = (await place.send('POST', '/imports', { body, headers })).body
+  return { path: `/imports/${data.id}`, made }
+}
+
 const examples: Readonly<Record<string, Make>> = {
+  applyImport: async (place) => {
+    const { path, made } = await planned(place)
+    await place.link()
+    return {
+      path: `${path}/apply`,
+      events: [['link.created', made] as const, ['import.applied', { name: 'csv' }] as const],
+    }
+  },
+  undoImport: async (place) => {
+    const { path, made } = await planned(place)
+    await place.send('POST', `${path}/apply`)
+    return {
+      path: `${path}/undo`,
+      events: [['link.deleted', made] as const, ['import.undone', { name: 'csv' }] as const],
+    }
+  },
   storeDomain: store('domains'),
   storeSpace: store('spaces'),
   storeTag: store('tags'),
@@ -147,7 +172,9 @@ const examples: Readonly<Record<string, Make>> = {
 /** Both methods of an update have the same example. */
 const exampleOf = (id: string) => id.replace(/ByPut$/, '')
 
-const writing = operations.filter(({ method }) => method !== 'GET')
+/** They change no record. */
+const reading = ['planImport', 'proveImport']
+const writing = operations.filter(({ id, method }) => method !== 'GET' && !reading.includes(id))
 assertComplete([...new Set(writing.map(({ id }) => exampleOf(id)))], examples)
 
 for (const { id, method } of writing) {

@@ -339,8 +339,8 @@ for (const [kind, needed] of [
 
 /** The scopes that members of each role can give to keys, in addition to those of the roles before. */
 const keyScopes: Readonly<Record<Role, readonly string[]>> = {
-  viewer: words('domains:read spaces:read tags:read links:read stats:read events:read members:read'),
-  editor: words('spaces:write tags:write links:write'),
+  viewer: words('domains:read spaces:read tags:read links:read stats:read events:read members:read imports:read'),
+  editor: words('spaces:write tags:write links:write imports:write'),
   admin: ['domains:write'],
   owner: ['members:write', '*'],
 }

@@ -1,7 +1,7 @@
 /** Plans, applies, proves and undoes imports, for the API, the dashboard and the command line. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, requireScope } from '../access/actor.ts'
-import { found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
+import { Failure, found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import type { LinkRules } from '../links/actions.ts'
 import { domainsNamed } from '../links/batch-store.ts'
@@ -165,9 +165,20 @@ export class ImportActions {
     requireTags(actor, before)
     return this.#start(actor, id, 'apply', async (lease) => {
       const planned = await this.#inState(account, id, ['planned', 'applying'])
-      await this.#parts.run({ kind: 'check', actor, planned })
+      await this.#check(actor, planned)
       return async () => void (await this.#parts.run({ kind: 'apply', actor, planned, lease }))
     })
+  }
+
+  /** Throws `precondition_failed` with the version of the import if its plan no longer holds. */
+  async #check(actor: Actor, planned: StoredImport): Promise<void> {
+    try {
+      await this.#parts.run({ kind: 'check', actor, planned })
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'precondition_failed')) throw error
+      const { version } = await this.#shown(actor.account, planned)
+      throw new Failure(error.code, error.message, { version })
+    }
   }
 
   /** Proves an import: all addresses whose result isn't `same`. Throws `not_found`, `import_state` and `import_running`. */

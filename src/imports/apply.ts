@@ -22,7 +22,7 @@ import { type Decision, readDays, readRows, type StagedRow, saveRows, setLinks }
 import { advance, type Lease, type StoredImport } from './store.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
-const [rowsTogether, daysTogether] = [150, 200]
+const [rowsTogether, daysTogether] = [100, 200]
 
 interface ApplyParts {
   readonly rules: LinkRules

@@ -68,6 +68,7 @@ export class ClickDays {
       return { ...addressColumns(address), day, clicks, bots, hours, breakdowns }
     })
     this.#days.clear()
-    return days
+    // Days of groups are stored once for all links in a transaction.
+    return days.sort((a, b) => a.day - b.day)
   }
 }

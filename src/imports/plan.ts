@@ -44,7 +44,7 @@ export type OnProgress = (rows: number) => void
 /** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 export const pauseMs = 3
 /** Rows and days in one transaction. */
-const [rowsTogether, daysTogether] = [250, 500]
+const [rowsTogether, daysTogether] = [150, 500]
 
 /** Plans the import of a file. Returns its id. Throws the failures of `readFile`. */
 export async function planImport(

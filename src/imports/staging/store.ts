@@ -1,9 +1,11 @@
 /** Queries of the rows, addresses and days of an import. Callers have found the import by its account. */
-import { sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { DayRow } from '../../analytics/day.ts'
 import { countedMatches, type Db, type Page, parts } from '../../storage/port.ts'
 import { CachedQuery, query, type Row } from '../../storage/schema.ts'
+import type { Database } from '../../storage/tables.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
+import type { ProofResult } from '../proof.ts'
 import type { ImportRowsQuery, Outcome } from '../schema.ts'
 
 /** What is stored of a row of a file: no plain password. */
@@ -193,8 +195,7 @@ export async function listRows(
 ): Promise<Page<ListedRow>> {
   const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
   const ofOutcome = outcome === null ? own : own.where('outcome', '=', outcome)
-  const proved = query.selectFrom('import_addresses').select('row_id').where('import_id', '=', importId)
-  const wanted = proof === null ? ofOutcome : ofOutcome.where('id', 'in', proved.where('result', '=', proof))
+  const wanted = proof === null ? ofOutcome : ofOutcome.where(hasResult(importId, proof))
   const following = after === null ? wanted : wanted.where('id', sort === 'asc' ? '>' : '<', after)
   const ofPage = following
     .orderBy('id', sort)
@@ -221,6 +222,19 @@ export async function listRows(
     rows: rows.map((row) => ({ row, addresses: addresses.get(row.id) ?? [] })),
     total: Math.min(total, countedMatches),
     totalIsExact: total <= countedMatches,
+  }
+}
+
+/** Returns the condition for rows with an address that has this result. New addresses are pending before the first proof. */
+function hasResult(importId: number, result: ProofResult) {
+  const addresses = query.selectFrom('import_addresses').select('row_id').where('import_id', '=', importId)
+  return ({ eb, and, or, ref }: ExpressionBuilder<Pick<Database, 'import_rows'>, 'import_rows'>) => {
+    const isOf = eb(ref('id'), 'in', addresses.where('result', '=', result))
+    const isNew = and([
+      eb('outcome', 'in', ['store', 'rename']),
+      eb(ref('id'), 'in', addresses.where('result', 'is', null)),
+    ])
+    return result === 'pending' ? or([isOf, isNew]) : isOf
   }
 }
 
