@@ -52,10 +52,12 @@ export async function readFile(bytes: AsyncIterable<Uint8Array>, options: Readin
 
 function typeOf(start: string): 'csv' | 'json' | 'sql' {
   if (/^\s*[{[]/.test(start)) return 'json'
-  return /^\s*(?:--|\/\*|(?:INSERT|REPLACE|CREATE|COPY|SET|PRAGMA|BEGIN|START|DROP|LOCK)\s)/i.test(start)
-    ? 'sql'
-    : 'csv'
+  const isSql = /^\s*(?:--|\/\*|PRAGMA\s)/i.test(start) || statement.test(start)
+  return isSql ? 'sql' : 'csv'
 }
+
+/** A statement that dumps have, at the start of a line. */
+const statement = /^[ \t]*(?:(?:INSERT|REPLACE)\s+(?:IGNORE\s+)?INTO|CREATE\s+TABLE|COPY\s+\S+\s+\()/im
 
 async function readTable(
   start: string,

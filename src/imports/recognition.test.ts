@@ -67,3 +67,16 @@ test('believes the type of a file rather than its first character', async () => 
   assert.match(await failureOf(file), /^malformed_body/)
   assert.equal((await readText(file, { type: 'csv', columns: { '[1]': 'url' } })).source, 'csv')
 })
+
+for (const [type, file] of [
+  ['csv', 'Start date,url,alias\n'],
+  ['csv', 'set name;url;alias\n'],
+  ['json', ' {"links":'],
+  ['sql', 'SET NAMES utf8;\ninsert into t (a) values (1'],
+  ['sql', 'BEGIN;\nCREATE TABLE t (a'],
+  ['sql', '/* a dump */ SELECT (1'],
+] as const) {
+  test(`takes ${JSON.stringify(file)} for ${type}`, async () => {
+    assert.equal(await failureOf(file), await failureOf(file, { type }))
+  })
+}
