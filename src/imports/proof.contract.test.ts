@@ -146,6 +146,17 @@ test('is unreachable if nothing listens, or the host reaches this server already
   assert.equal(app.measured.visits.redirect, 0)
 })
 
+test('differs if the link or its domain is deleted after the import', async (t) => {
+  const old = await startOld(t, { 'old.example/tea': tea, 'gone.example/tea': tea })
+  const app = await startNew(hostsAt({ 'old.example': old.port, 'gone.example': old.port }))
+  const id = await imported(app, { 'old.example/tea': tea, 'gone.example/tea': tea })
+  const { body } = await app.send('GET', '/api/v1/domains?search=gone')
+  await app.send('DELETE', `/api/v1/domains/${body.data[0].id}?links=delete`)
+  const links = await app.send('GET', '/api/v1/links')
+  await app.send('DELETE', `/api/v1/links/${links.body.data[0].id}`)
+  assert.deepEqual((await prove(app, id)).proof, { pending: 0, same: 0, same_location: 0, differs: 2, unreachable: 0 })
+})
+
 test('sends nothing to a private address that is not configured', async (t) => {
   const old = await startOld(t, { 'localhost/tea': tea })
   const app = await startNew(new Map(), ['localhost'])

@@ -64,17 +64,19 @@ async function* pendingHosts(db: Db, importId: number): AsyncGenerator<string> {
   }
 }
 
-/** Finds the next pending addresses of a host. Addresses without a host have the name of their domain. */
+/** Finds the next pending addresses of a host. Those without a host have the name of their domain, '' if that is deleted. */
 async function pendingOf(db: Db, account: number, importId: number, host: string): Promise<ProvedAddress[]> {
-  const own = pending(importId).where('host', '=', host).innerJoin('domains', 'domains.id', 'domain_id')
-  const rows = await db.execute(
-    own
-      .where('domains.account_id', '=', account)
-      .select(['row_id', 'position', 'host', 'path', 'alias', 'domains.name'])
-      .orderBy('row_id')
-      .limit(pageSize),
+  const own = pending(importId).where('host', '=', host)
+  const named = own.leftJoin('domains', (join) =>
+    join.onRef('domains.id', '=', 'domain_id').on('domains.account_id', '=', account),
   )
-  return rows.map(({ name, alias, ...row }) => ({ ...row, host: row.host || name, domain: name, alias: alias ?? '' }))
+  const rows = await db.execute(
+    named.select(['row_id', 'position', 'host', 'path', 'alias', 'domains.name']).orderBy('row_id').limit(pageSize),
+  )
+  return rows.map(({ name, alias, ...row }) => {
+    const domain = name ?? ''
+    return { ...row, host: row.host || domain, domain, alias: alias ?? '' }
+  })
 }
 
 /** Counts the proved addresses of the account's imports by result. Returns a function that returns those of an import. */
