@@ -25,7 +25,7 @@ for (const [file, seen] of [
   ['INSERT INTO t (foo, bar) VALUES (1, 2);', 'foo, bar'],
   [`${Array.from({ length: 30 }, (_, at) => `c${at}`).join()}\n1\n`, /c19, …\. Choose another source/],
 ] as const) {
-  test(`names the columns or keys in ${file.slice(0, 40)}`, async () => {
+  test(`names the columns or keys in ${JSON.stringify(file.slice(0, 40))}`, async () => {
     const failure = await failureOf(file, { source: 'yourls' })
     if (seen instanceof RegExp) assert.match(failure, seen)
     else {
