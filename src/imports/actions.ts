@@ -100,7 +100,7 @@ export class ImportActions {
   /** Lists rows as they are stored, with the changes of updates, which the API doesn't show. Throws `not_found`. */
   async listStoredRows(account: number, id: number, request: ImportRowsQuery): Promise<Page<ListedRow>> {
     found(await findImport(this.#storage, account, id), 'import')
-    return listRows(this.#storage, id, request)
+    return listRows(this.#storage, account, id, request)
   }
 
   /**

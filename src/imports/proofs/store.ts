@@ -6,7 +6,7 @@ import { type ProofResult, type ProofSource, type ProvedAddress, proofResults } 
 /** Rows of a file whose addresses have a link after the import is applied. */
 const linkedOutcomes = ['store', 'rename', 'update', 'known']
 /** Rows whose addresses become pending in one transaction. */
-const markedTogether = 500
+const markedTogether = 250
 /** Addresses that are read together. */
 const pageSize = 50
 
@@ -81,7 +81,7 @@ async function pendingOf(db: Db, account: number, importId: number, host: string
 
 /** Counts the proved addresses of the account's imports by result. Returns a function that returns those of an import. */
 export async function countProofs(
-  db: Db,
+  storage: Storage,
   account: number,
   ids: readonly number[],
 ): Promise<(id: number) => Readonly<Record<ProofResult, number>>> {
@@ -93,10 +93,10 @@ export async function countProofs(
     .where('import_id', 'in', own)
     .where('result', 'is not', null)
     .groupBy(['import_id', 'result'])
-  const rows = ids.length === 0 ? [] : await db.execute(results)
+  const rows = ids.length === 0 ? [] : await storage.scan(account, results)
   const none = Object.fromEntries(proofResults.map((result) => [result, 0])) as Record<ProofResult, number>
   return (id) => ({
     ...none,
-    ...Object.fromEntries(rows.filter((row) => row.import_id === id).map((row) => [row.result, Number(row.total)])),
+    ...Object.fromEntries(rows.flatMap(([of, result, total]) => (Number(of) === id ? [[result, Number(total)]] : []))),
   })
 }

@@ -1,7 +1,7 @@
 /** Queries of the rows, addresses and days of an import. Callers have found the import by its account. */
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { DayRow } from '../../analytics/day.ts'
-import { countedMatches, type Db, type Page, parts } from '../../storage/port.ts'
+import { countedMatches, type Db, type Page, parts, type Storage } from '../../storage/port.ts'
 import { CachedQuery, query, type Row } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
@@ -189,7 +189,8 @@ export interface ListedRow {
 
 /** Lists a page of rows. */
 export async function listRows(
-  db: Db,
+  storage: Storage,
+  account: number,
   importId: number,
   { outcome, proof, sort, per_page, page, after }: ImportRowsQuery,
 ): Promise<Page<ListedRow>> {
@@ -201,15 +202,16 @@ export async function listRows(
     .orderBy('id', sort)
     .limit(after === null ? per_page : per_page + 1)
     .offset(Math.min(((page ?? 1) - 1) * per_page, Number.MAX_SAFE_INTEGER))
-  const ids = (await db.execute(ofPage)).map(({ id }) => id)
+  const ids = (await storage.scan(account, ofPage)).map(([id]) => Number(id))
   const counted = query
     .selectFrom(wanted.limit(countedMatches + 1).as('counted'))
     .select(({ fn }) => fn.countAll().as('total'))
-  const total = Number((await db.execute(counted))[0]?.total)
+  const [[matches] = []] = await storage.scan(account, counted)
+  const total = Number(matches)
   const rows =
     ids.length === 0
       ? []
-      : await db.execute(
+      : await storage.execute(
           query
             .selectFrom('import_rows')
             .selectAll()
@@ -217,7 +219,7 @@ export async function listRows(
             .where('id', 'in', ids)
             .orderBy('id', sort),
         )
-  const addresses = await addressesOf(db, importId, ids)
+  const addresses = await addressesOf(storage, importId, ids)
   return {
     rows: rows.map((row) => ({ row, addresses: addresses.get(row.id) ?? [] })),
     total: Math.min(total, countedMatches),
