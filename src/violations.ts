@@ -190,6 +190,7 @@ export const messages = {
     'The account has no domain {name}. Add the domain first.',
     'There is no domain {name}. Add it first.',
   ],
+  unknown_address: ['The link has no further address with the id {id}.', 'This address does not exist.'],
   unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
   unknown_format: [
     'The file matches no known format. It has: {seen}. Choose another {field}, or send source=csv with columns.',

@@ -1,6 +1,6 @@
 /** Reads and stores daily aggregates for exports and imports. */
 import { isDeepStrictEqual } from 'node:util'
-import { foldCase } from '../lib/text.ts'
+import { addressKey } from '../names/alias.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { addDay, type Counts, type DayFacts, decodeDay, shareOf, shownCounts, totalsOf } from './day.ts'
@@ -75,20 +75,20 @@ export async function* daysOfLinks(
   }
 }
 
-/** Finds the account's link with a domain and alias such as `go.acme.com/sale`. Returns its id. */
+/** Finds the account's link with an address such as `go.acme.com/sale`. Returns its id. Exact addresses come first. */
 export async function findByShortLink(db: Db, account: number, shortLink: string): Promise<number | undefined> {
   const [domain = '', ...path] = shortLink.split('/')
-  const [found] = await db.execute(
-    query
-      .selectFrom('links')
-      .innerJoin('domains', 'domains.id', 'links.domain_id')
-      .select('links.id')
-      .where('domains.name', '=', domain)
-      .where('domains.account_id', '=', account)
-      .where('links.account_id', '=', account)
-      .where('links.alias_folded', '=', foldCase(path.join('/'))),
-  )
-  return found?.id
+  const alias = path.join('/')
+  const keys = [addressKey(alias, true), addressKey(alias, false)]
+  const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
+  const main = query.selectFrom('links').select(['id', 'alias_folded']).where('domain_id', '=', onDomain)
+  const further = query
+    .selectFrom('link_addresses')
+    .select(['link_id as id', 'alias_folded'])
+    .where('domain_id', '=', onDomain)
+    .where('alias_folded', 'in', keys)
+  const named = main.where('alias_folded', 'in', keys).unionAll(further)
+  return (await db.execute(named.orderBy('alias_folded', 'desc').limit(1)))[0]?.id
 }
 
 /** `known`: it was stored before. `other`: the link has other clicks on that day. `gone`: there is no such link. */

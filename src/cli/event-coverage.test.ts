@@ -96,6 +96,15 @@ const examples: Readonly<Record<string, Make>> = {
     const record = await link()
     return { line: `${record.short_url} --title New`, events: [['link.updated', record]] }
   },
+  'links add-address': async () => {
+    const record = await link()
+    return { line: record.short_url, events: [['link.updated', record]] }
+  },
+  'links delete-address': async () => {
+    const record = await link()
+    const { short_url } = await json(`links add-address ${record.short_url}`)
+    return { line: `${short_url} --yes`, events: [['link.updated', record]] }
+  },
   'links delete': async () => {
     const record = await link()
     return { line: `${record.short_url} --yes`, events: [['link.deleted', record]] }
@@ -144,7 +153,7 @@ const examples: Readonly<Record<string, Make>> = {
 
 const reading = [
   ...['domains list', 'spaces list', 'tags list', 'keys list', 'accounts list', 'links list', 'links show'],
-  'links explain',
+  ...['links addresses', 'links explain'],
   ...['oidc check', 'members list', 'invitations list'],
   ...['links export', 'links qr', 'stats', 'history', 'backup', 'export', 'export clicks', 'completion'],
 ]

@@ -14,7 +14,10 @@ const referenceOptions: Readonly<Record<string, string>> = {
   space_id: 'space',
   link_id: 'link',
   tag_id: 'tag',
+  address_id: 'address',
 }
+
+const waysOf: Readonly<Record<string, string>> = { link_id: 'short URL, alias or ID', address_id: 'ID' }
 
 type FieldOptions = Readonly<Record<string, Argument<string | undefined>>>
 
@@ -70,7 +73,7 @@ function helpOf(name: string, description: string, isField: (name: string) => bo
     .replaceAll(/`(\w+)`/g, (code, word) => (isField(word) ? `--${optionNameOf(word)}` : code))
     .replaceAll('`', '"')
     .replace(/\.$/, '')
-  const ways = name === 'link_id' ? 'short URL, alias or ID' : 'ID or name'
+  const ways = waysOf[name] ?? 'ID or name'
   const sentence = withOptionNames(name in referenceOptions ? plain.replace(/^[^.,]*/, `$&, by ${ways}`) : plain)
   return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
 }

@@ -23,8 +23,8 @@ import {
 import { textOfFile } from '../links/import-rows.ts'
 import { maxBulkLinks } from '../links/link.ts'
 import { storeNewLinks } from '../links/new-links.ts'
-import { drawQr, qrQuery } from '../links/qr.ts'
-import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'
+import { drawnAddress, drawQr, qrQuery } from '../links/qr.ts'
+import { type Link, linkLabels, storeLink } from '../links/schema.ts'
 import { findLinkDomain } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findQrStyle } from '../qr/store.ts'
@@ -33,7 +33,7 @@ import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
 import { flag, optional, optionalFile, text, WrongUse } from './arguments.ts'
 import { type Terminal, wrapped } from './command.ts'
-import { checkedFields, formatViolations, givenFields, noDomain, optionsOf } from './form-options.ts'
+import { checkedFields, formatViolations, givenFields, noDomain, optionsOf, submit } from './form-options.ts'
 import { isTerminal, json, printable, table, withProgress } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { exportFile, force, readFailure, writeExport } from './transfer.ts'
@@ -111,9 +111,11 @@ export const linkFileCommands = {
     notes: aliasNote,
     run: async (db, { operand: alias, output: file, domain, account, actor: _, force, ...options }, { out, err }) => {
       const row = await chooseLink(db, account, alias, domain)
-      const { short_url } = linkOf(row, await ownShortUrls(db))
-      const style = await findQrStyle(db, account, row.domain_id)
       const fields = givenFields(qrQuery, options)
+      const shortUrl = await ownShortUrls(db)
+      const drawn = () => drawnAddress(db, account, row, fields, shortUrl)
+      const { shortUrl: short_url, domain_id } = await submit(qrQuery, fields, drawn)
+      const style = await findQrStyle(db, account, domain_id)
       const named = file === undefined || fields.format !== undefined ? {} : formatOf(file)
       const image = await drawQr(short_url, { ...named, ...fields }, style)
       if (image instanceof Failure) throw new WrongUse(formatViolations(image.facts.violations ?? []))

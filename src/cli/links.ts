@@ -92,7 +92,7 @@ export const linkCommands = {
   }),
 
   update: accountCommand({
-    summary: 'Change a link and print its short URL. Running servers redirect by the new values within a second.',
+    summary: 'Change a link and print its short URL. Running servers use the new values within a second.',
     arguments: {
       operand: aliasOperand,
       ...optionsOf(updateLink, ['domain_id']),

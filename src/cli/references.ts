@@ -6,9 +6,11 @@ import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { findAddresses } from '../instance/store.ts'
 import { trimText } from '../lib/text.ts'
-import { findLinkByShortUrl } from '../links/link-list.ts'
+import { addressesOf } from '../links/address-actions.ts'
+import type { StoredAddress } from '../links/addresses.ts'
+import { findLinkByShortUrl, findPastedAddress } from '../links/link-list.ts'
 import type { LinkRow } from '../links/schema.ts'
-import { findLinksByAlias } from '../links/store.ts'
+import { findAddressesByAlias, findLinksByAlias } from '../links/store.ts'
 import type { Member } from '../members/schema.ts'
 import { memberOf, memberRecords, membersWithEmail } from '../members/store.ts'
 import { parseHostName } from '../names/host-name.ts'
@@ -135,6 +137,24 @@ export async function chooseLink(db: Db, account: number, alias: string, domain:
   if (link !== undefined) return link
   const where = domain === undefined ? '' : ` on ${domain.trim()}`
   throw new StartupFailure(`No link${where} has the alias ${alias}. To see all links, run "${program} links list".`)
+}
+
+/** Returns the further address with this short URL or alias. Throws as `chooseLink` does. */
+export async function chooseAddress(
+  db: Db,
+  account: number,
+  alias: string,
+  domain: string | undefined,
+): Promise<StoredAddress> {
+  const link = await chooseLink(db, account, alias, domain)
+  const pasted = domain === undefined ? await findPastedAddress(db, account, trimText(alias)) : undefined
+  const onDomain = domain === undefined ? null : (await chooseRecord(db, account, 'domain', domain)).id
+  const reached = pasted ?? (await findAddressesByAlias(db, account, alias, onDomain))[0]
+  const address = (await addressesOf(db, account, link.id)).find(({ id }) => id === reached?.id)
+  if (address !== undefined) return address
+  throw new StartupFailure(
+    `${alias} is the main address of its link. To delete the link, run "${program} links delete".`,
+  )
 }
 
 /** Returns the id of a link by its short URL or alias. A number that is no alias is an id. Throws as `chooseLink` does. */

@@ -34,7 +34,12 @@ interface Kind {
 const kinds: Readonly<Record<KindName, Kind>> = {
   domain: {
     operations: domainOperations,
-    linksOf: async (db, account, id) => inWords(await countLinks(db, account, id)),
+    linksOf: async (db, account, id) => {
+      const further = await countLinks(db, account, id, 'link_addresses')
+      const addresses = further === 0 ? null : quantity(further, 'further address', 'further addresses')
+      const used = [inWords(await countLinks(db, account, id)), addresses].filter((words) => words !== null)
+      return used.length === 0 ? null : used.join(' and ')
+    },
     effect: 'will be deleted, too',
   },
   space: {

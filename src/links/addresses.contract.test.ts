@@ -332,3 +332,40 @@ describe('legacy aliases', () => {
     assert.equal((await update(made, { alias })).status, 200)
   })
 })
+
+describe('lookups of addresses', () => {
+  test('the QR code shows the short URL of an address; 422 `unknown_address` for others', async () => {
+    const [to, another] = [await link(), await link()]
+    const [own, foreign] = [await add(to, { domain_id: other.id }), await add(another)]
+    const drawn = async (query: string) => (await send('GET', `/links/${to.id}/qr?${query}`)).text
+    const [main, further] = [await drawn(''), await drawn(`address_id=${own.id}`)]
+    assert.notEqual(main, further)
+    await update(to, { alias: fresh('changed') })
+    assert.equal(await drawn(`address_id=${own.id}`), further)
+    for (const id of [foreign.id, 999_999]) {
+      assertRefused(await send('GET', `/links/${to.id}/qr?address_id=${id}`), ['address_id', 'unknown_address'])
+    }
+    assertRefused(await send('GET', `/links/${to.id}/qr?address_id=x`), ['address_id', 'out_of_range'])
+  })
+
+  test('a search for the short URL of any address finds its link; other searches only read main addresses', async () => {
+    const stem = fresh('Search')
+    const [common, exact] = [await link({ alias: stem.toLowerCase() }), await link()]
+    const further = await add(exact, { alias: stem, exact: true })
+    const found = async (text: string) =>
+      (await send('GET', `/links?search=${encodeURIComponent(text)}`)).body.data.map(({ id }: Json) => id)
+    assert.deepEqual(await found(further.short_url), [exact.id])
+    assert.deepEqual(await found(further.short_url.toUpperCase()), [common.id])
+    assert.deepEqual(await found(stem), [common.id])
+  })
+
+  test('the preview, the password and the state are the same at every address', async () => {
+    const to = await link({ redirect_password: 'secret' })
+    const { alias } = await add(to)
+    assert.equal(await visit(alias), 401)
+    await update(to, { redirect_password: '' })
+    assert.equal(await visit(`${alias}+`), 200)
+    await update(to, { disabled: true })
+    assert.equal(await visit(alias), 404)
+  })
+})

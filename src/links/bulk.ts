@@ -7,7 +7,7 @@ import { type Db, type PageRequest, parts, type Storage } from '../storage/port.
 import { query } from '../storage/schema.ts'
 import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations } from './actions.ts'
-import { AddressSet, findAddresses, findRivals } from './addresses.ts'
+import { AddressSet, findAddresses, findRivals, furtherShortUrls } from './addresses.ts'
 import { linkBatches } from './export.ts'
 import { maxBulkLinks } from './link.ts'
 import { type Replacement, replacedDestinations } from './replacement.ts'
@@ -148,6 +148,8 @@ export interface ReplacementPlan {
 
 /** Returns what a replacement would do to the destinations of links. */
 export async function planReplacement(
+  db: Db,
+  account: number,
   links: readonly BulkLink[],
   replacement: Replacement,
   rules: LinkRules,
@@ -155,8 +157,10 @@ export async function planReplacement(
   const changes: ReplacementPlan['changes'][number][] = []
   const conflicts: { link: BulkLink; violation: Violation }[] = []
   const ticks = new Ticks()
+  const ids = links.map(({ id }) => id)
+  const further = await furtherShortUrls(db, account, ids, rules.shortUrl)
   for (const link of links) {
-    const after = replacedDestinations(link, replacement, rules)
+    const after = replacedDestinations(link, replacement, rules, further.get(link.id))
     if (after !== undefined && 'code' in after) conflicts.push({ link, violation: after })
     else if (after !== undefined) changes.push({ link, urls: differencesOf(link, after) })
     await ticks.next()

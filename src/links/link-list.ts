@@ -4,7 +4,14 @@ import { type Db, type Page, type PageRequest, parts, type Storage } from '../st
 import { query } from '../storage/schema.ts'
 import { withMergingTags } from './link-tags.ts'
 import type { LinkRow } from './schema.ts'
-import { findLink, findLinksByAlias, linkRecords, settleStatuses } from './store.ts'
+import {
+  findAddressesByAlias,
+  findLink,
+  findLinkDomain,
+  findLinksByAlias,
+  linkRecords,
+  settleStatuses,
+} from './store.ts'
 
 /** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
 export async function listLinks(storage: Storage, account: number, asked: PageRequest): Promise<Page<LinkRow>> {
@@ -52,21 +59,22 @@ export async function listWithExactFirst(
   return { ...page, rows: [...exact, ...page.rows.filter(({ id }) => !exact.some((each) => each.id === id))] }
 }
 
-/** Finds the account's link with this short URL, as people paste it. An exact match wins over one without noise. */
-export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
+/** Finds the account's address with this short URL, as people paste it. An exact match wins over one without noise. */
+export async function findPastedAddress(db: Db, account: number, text: string) {
   const pasted = parseShortUrl(text)
-  if (pasted === null) return undefined
-  const { domain, aliasesFolded } = pasted
-  const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
-  const found = query
-    .selectFrom('links')
-    .select(['id', 'alias_folded'])
-    .where('account_id', '=', account)
-    .where('domain_id', '=', onDomain)
-    .where('alias_folded', 'in', aliasesFolded)
-  const links = await db.execute(found)
-  const link = links.find(({ alias_folded }) => alias_folded === aliasesFolded[0]) ?? links[0]
-  return link && (await findLink(db, account, link.id))?.record
+  const domain = pasted === null ? undefined : await findLinkDomain(db, account, pasted.domain)
+  if (pasted === null || domain === undefined) return undefined
+  for (const alias of pasted.aliases) {
+    const [address] = await findAddressesByAlias(db, account, alias, domain.id)
+    if (address !== undefined) return address
+  }
+  return undefined
+}
+
+/** Finds the account's link with an address that has this short URL, as people paste it. */
+export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
+  const address = await findPastedAddress(db, account, text)
+  return address && (await findLink(db, account, address.link))?.record
 }
 
 /** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */

@@ -55,7 +55,7 @@ function searchedAlias(words: readonly string[]): string {
   const pasted = words.length === 1 ? parseShortUrl(words[0] ?? '') : null
   // Aliases may have slashes, too.
   const hasHost = pasted !== null && /[.]|^localhost$/.test(pasted.domain)
-  return hasHost ? (pasted.aliasesFolded.at(-1) ?? '') : foldCase(words.join('-'))
+  return hasHost ? foldCase(pasted.aliases.at(-1) ?? '') : foldCase(words.join('-'))
 }
 
 /** Returns equal parts of a text; for a short text, its start and its end, which overlap. */

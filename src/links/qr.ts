@@ -13,9 +13,11 @@ import { addHeader, dispositionOf, send } from '../http/response.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { capacity, drawPng, drawSvg, encodeModules, type Frame, type Level, levels, type Modules } from '../qr/code.ts'
 import { plainStyle, type QrStyle } from '../qr/style.ts'
-import type { Storage } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
-import { linkOperations } from './schema.ts'
+import { findAddresses } from './addresses.ts'
+import { reference } from './fields.ts'
+import { type LinkRow, linkOperations } from './schema.ts'
 import { findLink } from './store.ts'
 
 const size = 'Width and height in pixels. Each module needs at least one.'
@@ -29,7 +31,18 @@ export const qrQuery = form({
     oneOf(levels, 'The error correction level: 7% (L), 15% (M), 25% (Q) or 30% (H) of the code may be damaged.'),
     'M',
   ),
+  address_id: optional(reference('The further address whose short URL is drawn. Default: the main one.'), null),
 })
+
+/** Returns the short URL that a query draws, and its domain. Throws `validation_failed` for an unknown address. */
+export async function drawnAddress(db: Db, account: number, link: LinkRow, sent: Fields, shortUrl: ShortUrl) {
+  const { address_id: id = null } = qrQuery.read(sent).values
+  const all = id === null ? undefined : await findAddresses(db, account, [link.id])
+  const { domain_id, domain_name, alias } =
+    id === null ? link : (all?.get(link.id)?.find((address) => address.id === id) ?? { ...link, domain_name: null })
+  if (domain_name === null) throw validationFailed([new Refusal('unknown_address', { id: id ?? 0 }).at('address_id')])
+  return { shortUrl: shortUrl(domain_name, alias), domain_id }
+}
 
 export const showLinkQr: Operation = {
   id: 'showLinkQr',
@@ -59,7 +72,7 @@ export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): voi
     const { record } = found(await findLink(storage, actor.account, idOf(exchange, 'link')), 'link')
     const request = {
       name: `link-${record.id}`,
-      shortUrl: shortUrl(record.domain_name ?? '', record.alias),
+      ...(await drawnAddress(storage, actor.account, record, exchange.query, shortUrl)),
       query: exchange.query,
       disposition: 'inline' as const,
     }

@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor.ts'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { createdEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { foldCase } from '../lib/text.ts'
+import { composeText, foldCase } from '../lib/text.ts'
 import { addressKey } from '../names/alias.ts'
 import { countedMatches, type Db, parts, type Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, Records, type Times, type Versioned } from '../storage/records.ts'
@@ -115,10 +115,41 @@ export function linksAfter(db: Db, account: number, after: number, limit: number
   return linksWithTotals.listAfter(db, account, after, limit)
 }
 
+/** An address that an alias reaches. The id is null for the main address. */
+interface ReachedAddress {
+  readonly link: number
+  readonly id: number | null
+}
+
 /**
- * Lists the account's links with an address that this alias reaches on this or, if it is null, any domain; `limit` at most. Those
- * with an exact address come first, and further addresses last.
+ * Lists the account's addresses that this alias reaches on this or, if it is null, any domain; `limit` at most. Exact ones come
+ * first, and then main ones.
  */
+export async function findAddressesByAlias(
+  db: Db,
+  account: number,
+  alias: string,
+  domain: number | null,
+  limit = 1,
+): Promise<ReachedAddress[]> {
+  const text = composeText(alias)
+  const keys = [addressKey(text, true), addressKey(text, false)]
+  const mainId = sql<number | null>`cast(null as bigint)`.as('id')
+  const main = query.selectFrom('links').select(['id as link', mainId, 'alias_folded', sql<number>`0`.as('further')])
+  const further = query
+    .selectFrom('link_addresses')
+    .select(['link_id as link', 'id', 'alias_folded', sql<number>`1`.as('further')])
+    .where('account_id', '=', account)
+    .where('alias_folded', 'in', keys)
+  const named = main.where('account_id', '=', account).where('alias_folded', 'in', keys)
+  const all =
+    domain === null
+      ? named.unionAll(further)
+      : named.where('domain_id', '=', domain).unionAll(further.where('domain_id', '=', domain))
+  return db.execute(all.orderBy('alias_folded', 'desc').orderBy('further').orderBy('link').limit(limit))
+}
+
+/** Lists the account's links with an address that this alias reaches: see `findAddressesByAlias`. */
 export async function findLinksByAlias(
   db: Db,
   account: number,
@@ -126,20 +157,8 @@ export async function findLinksByAlias(
   domain: number | null,
   limit = 1,
 ): Promise<LinkRow[]> {
-  const keys = [addressKey(alias, true), addressKey(alias, false)]
-  const main = query.selectFrom('links').select(['id', 'alias_folded']).where('account_id', '=', account)
-  const further = query
-    .selectFrom('link_addresses')
-    .select(['link_id as id', 'alias_folded'])
-    .where('account_id', '=', account)
-  const named = main.where('alias_folded', 'in', keys).orderBy('alias_folded', 'desc').orderBy('id').limit(limit)
-  const others = further.where('alias_folded', 'in', keys).orderBy('alias_folded', 'desc').orderBy('id').limit(limit)
-  const rows = [
-    ...(await db.execute(domain === null ? named : named.where('domain_id', '=', domain))),
-    ...(await db.execute(domain === null ? others : others.where('domain_id', '=', domain))),
-  ]
-  const isExact = (row: (typeof rows)[number]) => row.alias_folded === keys[0]
-  const ids = [...new Set([...rows.filter(isExact), ...rows].map(({ id }) => id))].slice(0, limit)
+  const reached = await findAddressesByAlias(db, account, alias, domain, limit)
+  const ids = [...new Set(reached.map(({ link }) => link))]
   const links = await Promise.all(ids.map((id) => findLink(db, account, id)))
   return links.flatMap((link) => (link === undefined ? [] : [link.record]))
 }

@@ -1,4 +1,4 @@
-import { decodePercent, foldCase } from '../lib/text.ts'
+import { composeText, decodePercent, foldCase } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 import { findAlias } from './alias.ts'
 import { parseHostName } from './host-name.ts'
@@ -38,8 +38,8 @@ export function matchesShortUrl(url: string, shortUrl: string): boolean {
 interface PastedShortUrl {
   /** In ASCII. */
   readonly domain: string
-  /** The folded alias, and then the folded alias without noise, if the text has any. */
-  readonly aliasesFolded: readonly string[]
+  /** The alias in NFC, and then the alias without noise, if the text has any. */
+  readonly aliases: readonly string[]
 }
 
 /** UTF-16 units of an imported alias of 255 code points, even if it is decomposed. Normalization takes quadratic time. */
@@ -57,7 +57,7 @@ export function parseShortUrl(text: string): PastedShortUrl | null {
   if (domain === null || domain instanceof Refusal || !alias || alias.length > maxDecodedAlias) return null
   // No alias has U+0000, which PostgreSQL rejects.
   const aliases = [alias, findAlias(alias).alias].filter((each) => each !== '' && !each.includes('\0'))
-  return aliases.length === 0 ? null : { domain: domain.name, aliasesFolded: [...new Set(aliases.map(foldCase))] }
+  return aliases.length === 0 ? null : { domain: domain.name, aliases: [...new Set(aliases.map(composeText))] }
 }
 
 function pathKey(path: string): string {

@@ -93,6 +93,7 @@ export const violationCodes = {
   dot_segment: 'A segment of the alias is "." or "..", which browsers resolve before they send it.',
   loops: 'The link would redirect to itself.',
   unknown_domain: 'The account has no such domain.',
+  unknown_address: 'The link has no such further address.',
   unknown_space: 'The account has no such space.',
   unknown_link: 'The account has no such link.',
   unknown_format: 'The file has none of the formats that can be imported.',

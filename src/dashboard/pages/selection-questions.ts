@@ -224,13 +224,10 @@ async function askForReplacement(
 }
 
 /** Shows the first old and new destinations, and asks whether to change all. */
-async function askToReplace(
-  selection: Selection,
-  links: readonly BulkLink[],
-  replacement: Replacement,
-): Promise<PageContent> {
-  const { rules } = selection.services.actions.links
-  const { changes, conflicts, unchanged } = await planReplacement(links, replacement, rules)
+async function askToReplace(selection: Selection, links: readonly BulkLink[], replacement: Replacement) {
+  const { storage, actions } = selection.services
+  const plan = await planReplacement(storage, selection.actor.account, links, replacement, actions.links.rules)
+  const { changes, conflicts, unchanged } = plan
   const others = [
     ...(unchanged > 0
       ? [`${quantity(unchanged, 'link')} without this text stay${unchanged === 1 ? 's' : ''} unchanged.`]
