@@ -304,7 +304,7 @@ export const importOperations = {
   proof: job(
     'prove',
     'proof',
-    'Requests each address from the old service, and compares the response with this server’s. A repetition repeats everything that isn’t `same`.',
+    'Requests each address from the old service with GET, without following redirects, and compares the response with this server’s, for which nothing is counted. `same_location` is another redirect status, and `unreachable` also a host that already points here. A host gets at most 5 requests per second. A repetition repeats everything that isn’t `same`.',
     [],
   ),
   undo: job(
