@@ -17,16 +17,14 @@ export interface Answer {
 }
 
 /** Why there is no answer that can be compared. `points_here`: the host reaches this instance already. */
-export const unreachableReasons = [
-  'points_here',
-  'no_address',
-  'private_address',
-  'no_connection',
-  'certificate',
-  'timeout',
-  'invalid_response',
-] as const
-export type UnreachableReason = (typeof unreachableReasons)[number]
+export type UnreachableReason =
+  | 'points_here'
+  | 'no_address'
+  | 'private_address'
+  | 'no_connection'
+  | 'certificate'
+  | 'timeout'
+  | 'invalid_response'
 
 /** The hosts whose requests are sent to another address, which may be private: `PROOF_HOSTS`. */
 export type ProofHosts = ReadonlyMap<string, { readonly address: string; readonly port: number }>
