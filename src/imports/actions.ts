@@ -18,6 +18,7 @@ import { importRecord, rowRecord, versionedImport } from './shown.ts'
 import { domainNames, type ListedRow, listRows } from './staging/store.ts'
 import {
   findImport,
+  findJob,
   hideImport,
   type Job,
   type Lease,
@@ -49,6 +50,8 @@ export interface JobResult {
 
 /** How long a request waits for a job. Milliseconds. */
 const patienceMs = 1_000
+/** How often a process looks whether another one still works. Milliseconds. */
+const followMs = 1_000
 
 export class ImportActions {
   readonly #storage: Storage
@@ -239,34 +242,51 @@ export class ImportActions {
     }
   }
 
-  /**
-   * Starts a job, unless it is running already. `prepare` checks whether that is possible, and returns the work, for which this
-   * waits up to `patienceMs`.
-   */
-  async #start(
-    actor: Actor,
-    id: number,
-    job: Job,
-    prepare: (lease: Lease) => Promise<() => Promise<void>>,
-  ): Promise<JobResult> {
+  /** Starts a job, unless it is running already. Waits for it up to `patienceMs`. */
+  async #start(actor: Actor, id: number, job: Job, prepare: PrepareJob): Promise<JobResult> {
     const { account, batchId: token } = actor
     const lease = { account, id, token }
     const result = async (isDone: boolean) => ({ shown: found(await this.find(account, id), 'import'), isDone })
-    if (!(await takeLease(this.#storage, lease, job))) return result(false)
+    if (!(await takeLease(this.#storage, lease, job))) {
+      if (!this.#jobs.has(id)) this.#track(id, this.#follow(lease, job, prepare))
+      return result(false)
+    }
     const prepared = Promise.withResolvers<void>()
     const done = this.#hold(lease, async () => {
       const work = await prepare(lease)
       prepared.resolve()
       await work()
     })
-    this.#jobs.set(id, done)
-    void done.catch(prepared.reject).finally(() => this.#jobs.delete(id))
+    this.#track(id, done)
+    done.catch(prepared.reject)
     await prepared.promise
     const isDone = await Promise.race([done.then(() => true), wait(patienceMs, false, { ref: false })])
     if (!isDone) done.catch(this.#parts.onProblem)
     return result(isDone)
   }
+
+  #track(id: number, job: Promise<void>): void {
+    this.#jobs.set(id, job)
+    void job.catch(() => undefined).finally(() => this.#jobs.delete(id))
+  }
+
+  /** Continues the job of another process if that process dies, so that its lease ends. */
+  async #follow(lease: Lease, job: Job, prepare: PrepareJob): Promise<void> {
+    const { signal } = this.#stop
+    try {
+      while (!signal.aborted && (await findJob(this.#storage, lease)) === job) {
+        await wait(followMs, undefined, { ref: false, signal })
+        if (!(await takeLease(this.#storage, lease, job))) continue
+        return await this.#hold(lease, async () => (await prepare(lease))())
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#parts.onProblem(error)
+    }
+  }
 }
+
+/** Checks whether a job is possible, and returns its work. */
+type PrepareJob = (lease: Lease) => Promise<() => Promise<void>>
 
 /** Throws `insufficient_scope` if an import creates tags and the actor can't. */
 function requireTags(actor: Actor, { summary }: StoredImport): void {

@@ -142,31 +142,40 @@ export async function decideAll(
   onProgress: OnProgress = () => undefined,
 ) {
   const totals = new Totals()
-  await eachDecided(db, context, 0, async (tx, decided) => {
+  const save = async (tx: Db, decided: readonly DecidedRow[]) => {
     await saveRows(tx, lease.id, decided)
     await advance(tx, lease, {})
-    const names = decided.flatMap((row) => totals.add(row))
-    totals.addTags(names, await findUnknownTags(tx, context.account, names))
+    const names = decided.flatMap(({ figures }) => figures.tags)
+    return { decided, unknown: await findUnknownTags(tx, context.account, names) }
+  }
+  await eachDecided(db, context, 0, save, ({ decided, unknown }) => {
+    for (const row of decided) totals.add(row)
+    totals.addTags(unknown)
     onProgress(decided.at(-1)?.id ?? 0)
   })
   return totals.summary(await db.write((tx) => countOrphans(tx, lease.id)))
 }
 
-/** Decides about the rows after a row, and passes them to `use`, some in each transaction. */
-export async function eachDecided(
+/**
+ * Decides about the rows after a row, and passes them to `use`, some in each transaction, which may run again. `onUsed` gets the
+ * result after the commit.
+ */
+export async function eachDecided<T>(
   db: Connection,
   context: PlanContext,
   from: number,
-  use: (tx: Db, decided: readonly DecidedRow[], before: readonly StagedRow[]) => Promise<void>,
+  use: (tx: Db, decided: readonly DecidedRow[], before: readonly StagedRow[]) => Promise<T>,
+  onUsed: (result: T) => void = () => undefined,
 ): Promise<void> {
   for (let after = from; ; ) {
-    const last = await db.write(async (tx) => {
+    const used = await db.write(async (tx) => {
       const rows = await readRows(tx, context.importId, { after, limit: rowsTogether })
-      if (rows.length > 0) await use(tx, await decideRows(tx, context, rows), rows)
-      return rows.at(-1)?.id
+      const last = rows.at(-1)?.id
+      return last === undefined ? null : { last, result: await use(tx, await decideRows(tx, context, rows), rows) }
     })
-    if (last === undefined) return
-    after = last
+    if (used === null) return
+    onUsed(used.result)
+    after = used.last
     await wait(pauseMs)
   }
 }

@@ -100,7 +100,7 @@ export async function hideImport(db: Db, account: number, id: number): Promise<v
 }
 
 /** How long a process may work on an import without a renewal of its lease. Milliseconds. */
-export const leaseMs = 30_000
+export const leaseMs = 10_000
 
 export type Job = 'plan' | 'apply' | 'proof' | 'undo'
 
@@ -161,6 +161,12 @@ export async function advance(
 export async function releaseLease(db: Db, { account, id, token }: Lease): Promise<void> {
   const own = query.updateTable('imports').where('id', '=', id).where('account_id', '=', account)
   await db.execute(own.set({ job: null, job_until_ms: 0 }).where('job_token', '=', token))
+}
+
+/** Returns the job of the last lease of an import, unless its process has ended it. */
+export async function findJob(db: Db, { account, id }: Pick<Lease, 'account' | 'id'>): Promise<Job | null> {
+  const own = query.selectFrom('imports').select('job').where('id', '=', id).where('account_id', '=', account)
+  return ((await db.execute(own))[0]?.job as Job | undefined) ?? null
 }
 
 /** Renews a lease, unless it has ended. */

@@ -12,14 +12,14 @@ export class Totals {
   readonly #outcomes = Object.fromEntries(outcomes.map((each) => [each, 0])) as Record<Outcome, number>
   readonly #losses = new Map<LossKind, number>()
   readonly #unmapped = new Map<string, number>()
-  /** Names of tags, folded, and whether the account has them. */
-  readonly #tags = new Map<string, boolean>()
+  /** Folded names of tags that the account doesn't have. */
+  readonly #tags = new Set<string>()
   readonly #sums = { rows: 0, exact: 0, case_insensitive: 0, clicks: 0, click_days: 0 }
   #first: string | null = null
   #last: string | null = null
 
-  /** Adds a row. Returns the names of its tags that were not in an earlier row. */
-  add({ decision, content, addresses, figures }: DecidedRow): string[] {
+  /** Adds a row. */
+  add({ decision, content, addresses, figures }: DecidedRow): void {
     const { outcome, losses, code } = decision
     this.#sums.rows += 1
     this.#outcomes[outcome] += 1
@@ -28,13 +28,11 @@ export class Totals {
     if (isNew || outcome === 'update') {
       for (const kind of losses) this.#losses.set(kind, (this.#losses.get(kind) ?? 0) + 1)
     }
-    const tags = figures.tags.filter((name) => !this.#tags.has(foldCase(name)))
-    if (!isNew) return tags
+    if (!isNew) return
     for (const { exact } of addresses) this.#sums[exact ? 'exact' : 'case_insensitive'] += 1
     this.#sums.clicks += figures.clicks
     this.#sums.click_days += figures.days
     this.#addTime(content.created_at)
-    return tags
   }
 
   #addHost(host: string): void {
@@ -48,10 +46,9 @@ export class Totals {
     if (this.#last === null || at > this.#last) this.#last = at
   }
 
-  /** Stores whether the account has tags with these names. */
-  addTags(names: readonly string[], unknown: readonly string[]): void {
-    for (const name of names) this.#tags.set(foldCase(name), true)
-    for (const name of unknown) this.#tags.set(foldCase(name), false)
+  /** Adds names of tags that the account doesn't have. */
+  addTags(unknown: readonly string[]): void {
+    for (const name of unknown) this.#tags.add(foldCase(name))
   }
 
   /** Returns the figures. `orphans` is the number of addresses with clicks that the file doesn't have. */
@@ -61,7 +58,7 @@ export class Totals {
     return {
       ...this.#sums,
       outcomes: this.#outcomes,
-      new_tags: [...this.#tags.values()].filter((isKnown) => !isKnown).length,
+      new_tags: this.#tags.size,
       losses,
       unmapped_hosts: [...this.#unmapped].map(([host, rows]) => ({ host, rows })),
       first_link_at: this.#first,
