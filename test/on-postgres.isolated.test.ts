@@ -17,7 +17,7 @@ await runOnPostgres([
   'src/imports/{imports,import-jobs,proof}.contract.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
-  'src/links/{addresses.contract,addresses-history.contract,link-list}.test.ts',
+  'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list}.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{lists,safe-retries}.test.ts',
   'test/{export-clicks,isolation}.test.ts',

@@ -107,9 +107,24 @@ const linkFields = {
   tags: tagNames,
   notes: text,
   archived: fc.constantFrom('true', 'false', '2'),
+  exact: fc.constantFrom('true', 'false', '2'),
 }
 const link = fc.record({ ...linkFields, domain_id: reference }, { requiredKeys: ['alias', 'url'] })
 const linkChange = fc.record(linkFields, { requiredKeys: [] })
+const keep_address = fc.constantFrom('true', 'false', 'x')
+const address = fc.record(
+  { alias: linkFields.alias, exact: linkFields.exact, domain_id: reference },
+  { requiredKeys: ['alias'] },
+)
+const addressSteps = [
+  fc.record({ who, id, pick, address }).map(({ id, address, ...rest }) => ({
+    ...{ method: 'POST', path: `/links/${id}/addresses`, form: encoded(address), ...rest },
+  })),
+  fc
+    .record({ who, id, pick, method: fc.constantFrom('GET', 'DELETE'), of: fc.integer({ min: 1, max: 9 }) })
+    .map(({ id, of, ...rest }) => ({ path: `/links/${id}/addresses/${of}`, ...rest })),
+  fc.record({ who, id, pick }).map(({ id, ...rest }) => ({ method: 'GET', path: `/links/${id}/addresses`, ...rest })),
+]
 const linkQuery = fc.record(
   {
     search: fc.oneof(
@@ -203,9 +218,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ who, id, pick, fields: linkChange }).map(({ id, fields, ...rest }) => ({
-      ...{ method: 'PATCH', path: `/links/${id}`, form: encoded(fields), ...rest },
-    })),
+    arbitrary: fc
+      .record({ who, id, pick, fields: fc.record({ ...linkFields, keep_address }, { requiredKeys: [] }) })
+      .map(({ id, fields, ...rest }) => ({
+        ...{ method: 'PATCH', path: `/links/${id}`, form: encoded(fields), ...rest },
+      })),
   },
   {
     weight: 1,
@@ -220,6 +237,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       .map(({ who, linkQuery }) => ({ method: 'GET', path: `/links?${encoded(linkQuery)}`, who })),
   },
   { weight: 5, arbitrary: fc.oneof(...bulkSteps) },
+  { weight: 5, arbitrary: fc.oneof(...addressSteps) },
 )
 
 /** Returns the comparable parts of a response, without request ids, times and the addresses of the apps. */

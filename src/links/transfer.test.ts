@@ -12,6 +12,7 @@ import { rulesOf } from '../rules/rules.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
+import { insertAddresses } from './addresses.ts'
 import { hashPassword } from './password.ts'
 import type { LinkValues } from './schema.ts'
 import { changeLink, findLink, insertLink, linksAfter } from './store.ts'
@@ -280,4 +281,53 @@ test('does not change an existing tag with another color, and explains what to d
   await insertTag(there, systemActor(1), { name: 'SALE', color: 3 })
   const { stored, reasons } = await bringIn(there, await textOf(here))
   assert.deepEqual([stored, reasons], [0, ['2: color: There is already a tag SALE, with color 3.']])
+})
+
+test('imports further, exact and legacy addresses with their clicks, and a second import stores nothing', async (t) => {
+  const [here, there] = [await newPlace(t), await newPlace(t)]
+  await fill(here, ['a.example', 'b.example'], [])
+  const domain = { id: 1, name: 'a.example' }
+  const values = { ...plainLink, alias: '50% off!', legacy: true }
+  const { record } = await insertLink(here, systemActor(1), domain, values, past)
+  const addresses = [
+    { domain_id: 1, alias: 'Print', exact: true, clicks: 7 },
+    { domain_id: 2, alias: 'old?', exact: false, clicks: 0 },
+  ]
+  await insertAddresses(
+    here,
+    1,
+    addresses.map((address) => ({ ...address, link_id: record.id })),
+  )
+  const text = await textOf(here)
+  assert.deepEqual(linkOf(linesOf(text)[0]).addresses, [
+    { ...addresses[0], legacy: false },
+    { ...addresses[1], legacy: true },
+  ])
+  assert.deepEqual(await bringIn(there, text), { stored: 3, known: 0, reasons: [] })
+  assert.deepEqual(linesOf(await textOf(there)), linesOf(text))
+  assert.deepEqual(await bringIn(there, text), { stored: 0, known: 3, reasons: [] })
+})
+
+test('rejects lines with addresses that are taken or invalid', async (t) => {
+  const storage = await newPlace(t)
+  await fill(storage, ['a.example'], [])
+  await insertLink(storage, systemActor(1), { id: 1, name: 'a.example' }, { ...plainLink, alias: 'taken' })
+  const text = await textOf(storage)
+  const line = { ...linkOf(linesOf(text)[0]), id: 9, alias: 'new' }
+  const withAddresses = (addresses: unknown) =>
+    text.replace(linesOf(text)[0] as string, JSON.stringify({ link: { ...line, addresses } }))
+  const address = { domain_id: 1, alias: 'Taken', exact: false, clicks: 0 }
+  for (const [addresses, reason] of [
+    [[address], /^addresses: The alias Taken has already been taken/],
+    [[{ ...address, alias: 'NEW' }], /^addresses: The alias NEW has already been taken/],
+    [[{ ...address, alias: 'two words' }], /^addresses: /],
+    [[{ ...address, alias: 'a', clicks: -1 }], /^clicks: /],
+    [[{ ...address, alias: 'a', domain_id: 7 }], /^domain_id: /],
+    [Array.from({ length: 21 }, () => address), /^addresses: The value is not a list of up to 20/],
+    ['a', /^addresses: The value is not a list/],
+  ] as const) {
+    const { reasons } = await bringIn(storage, withAddresses(addresses))
+    assert.equal(reasons.length, 1, JSON.stringify(addresses))
+    assert.match(reasons[0]?.replace(/^3: /, '') as string, reason)
+  }
 })

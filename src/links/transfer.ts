@@ -1,5 +1,7 @@
-import { Failure } from '../errors.ts'
-import { foldCase } from '../lib/text.ts'
+import { aliasTaken, Failure } from '../errors.ts'
+import { recordEvents } from '../events/log.ts'
+import { composeText, foldCase } from '../lib/text.ts'
+import { isLegacyAlias } from '../names/alias.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
@@ -16,7 +18,19 @@ import {
 } from '../transfer/transferable.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { loopViolations } from './actions.ts'
-import { conflictsIn, type LinkRow, type LinkValues, linkOf, storeLink, tagsOf } from './schema.ts'
+import { storeAddress } from './address-schema.ts'
+import {
+  type Address,
+  describeAddresses,
+  findAddresses,
+  findRivals,
+  insertAddresses,
+  isLegacy,
+  lockForAddresses,
+  maxAddresses,
+  type StoredAddress,
+} from './addresses.ts'
+import { addressesEvent, conflictsIn, type LinkRow, type LinkValues, linkOf, storeLink, tagsOf } from './schema.ts'
 import {
   findLinkDomain,
   findLinksByAlias,
@@ -35,7 +49,9 @@ export const linkTransfer: Transferable = {
     for (let last = after; ; ) {
       const rows = await linksAfter(db, account, last, limit)
       const served = rows.filter(({ domain_name }) => domain_name !== null)
-      if (served.length > 0 || rows.length === 0) return served.map(lineOf)
+      const ids = served.map(({ id }) => id)
+      const further = await findAddresses(db, account, ids)
+      if (served.length > 0 || rows.length === 0) return served.map((row) => lineOf(row, further.get(row.id) ?? []))
       last = rows.at(-1)?.id ?? 0
     }
   },
@@ -45,27 +61,33 @@ export const linkTransfer: Transferable = {
   },
 }
 
-/** Returns the API fields that do not depend on the server, the password hash and all clicks. */
-function lineOf(row: LinkWithTotals) {
+/** Returns the API fields that do not depend on the server, the password hash, all clicks and the further addresses. */
+function lineOf(row: LinkWithTotals, further: readonly StoredAddress[]) {
   const { bots, previews } = row
   const { id, short_url: _, status: __, ...link } = linkOf(row, () => '')
   const members = Object.entries(link).flatMap(([name, value]) => {
     if (name === 'has_redirect_password') return [['redirect_password_hash', row.redirect_password]]
     return name === 'clicks' ? Object.entries({ clicks: value, bots, previews }) : [[name, value]]
   })
-  return { id, ...Object.fromEntries(members) }
+  const addresses = further
+    .filter(({ domain_name }) => domain_name !== null)
+    .map(({ domain_id, alias, exact, legacy, clicks }) => ({ domain_id, alias, exact, legacy, clicks }))
+  return { id, ...Object.fromEntries(members), ...(addresses.length > 0 && { addresses }) }
 }
 
 /** A link of a file, with the ids that its domain and space have there. */
 interface ImportedLink {
   readonly values: Omit<LinkValues, 'space_id'> & { readonly alias: string }
+  readonly legacy: boolean
+  /** Its further addresses, with the ids that their domains have there. */
+  readonly addresses: readonly (Address & { readonly clicks: number })[]
   readonly sourceDomain: number
   readonly sourceSpace: number | null
   readonly history: LinkHistory
 }
 
 /** Reads a line by the rules of the API. Throws `InvalidRecord`. */
-function readLink({ redirect_password_hash, bots, previews, ...members }: Members): ImportedLink {
+function readLink({ redirect_password_hash, bots, previews, addresses, ...members }: Members): ImportedLink {
   if (members.redirect_password !== undefined) {
     throw new InvalidRecord(
       'redirect_password: A file has no passwords. Send redirect_password_hash, or leave both out.',
@@ -75,16 +97,41 @@ function readLink({ redirect_password_hash, bots, previews, ...members }: Member
   if (members.has_redirect_password === true && redirect_password === null) {
     throw new InvalidRecord('redirect_password_hash: The link has a password, so the line needs its hash.')
   }
-  const { values, violations } = storeLink.read(members)
-  const { alias, domain_id } = values
+  const legacy = legacyAliasIn(members)
+  const { values, violations } = storeLink.read(legacy === null ? members : { ...members, alias: null })
+  const { alias = null, domain_id } = { ...values, ...(legacy !== null && { alias: legacy }) }
   const all = [...violations, ...absent({ alias, domain_id }), ...conflictsIn(values)]
   const { domain_id: sourceDomain, space_id: sourceSpace, ...rest } = checkedRecord({ values, violations: all })
   return {
     values: { ...rest, alias: alias ?? '', redirect_password },
+    legacy: legacy !== null,
+    addresses: readAddresses(addresses),
     sourceDomain: sourceDomain ?? 0,
     sourceSpace,
     history: readHistory({ ...members, bots, previews }),
   }
+}
+
+/** Returns an alias that an import has stored, although the rule rejects it; null for others. */
+function legacyAliasIn({ alias, legacy }: Members): string | null {
+  const isLegacyOne = legacy === true && typeof alias === 'string' && isLegacyAlias(alias) && isLegacy(alias) === 1
+  return isLegacyOne ? composeText(alias) : null
+}
+
+/** Reads the further addresses of a link, which earlier versions did not have. Throws `InvalidRecord`. */
+function readAddresses(addresses: unknown = []): ImportedLink['addresses'] {
+  const isList = Array.isArray(addresses) && addresses.length <= maxAddresses
+  if (!isList || addresses.some((each) => typeof each !== 'object' || each === null)) {
+    throw new InvalidRecord(`addresses: The value is not a list of up to ${maxAddresses} addresses.`)
+  }
+  return addresses.map((members: Members) => {
+    const legacy = legacyAliasIn(members)
+    const { values, violations } = storeAddress.read(legacy === null ? members : { ...members, alias: null })
+    const { alias = null, domain_id = null } = { ...values, ...(legacy !== null && { alias: legacy }) }
+    const all = [...violations, ...absent({ alias, domain_id })].map((each) => ({ ...each, field: 'addresses' }))
+    const { exact } = checkedRecord({ values, violations: all })
+    return { domain_id: domain_id ?? 0, alias: alias ?? '', exact, clicks: countIn(members, 'clicks') }
+  })
 }
 
 /** Returns violations for null fields, which the API would choose itself. */
@@ -135,28 +182,57 @@ function countIn(members: Members, name: 'clicks' | 'bots' | 'previews'): number
 async function store(
   tx: Db,
   target: Target,
-  { values, sourceDomain, sourceSpace, history }: ImportedLink,
+  { values, legacy, addresses, sourceDomain, sourceSpace, history }: ImportedLink,
 ): Promise<Stored> {
   const { actor } = target
   const { account } = actor
   const domainId = localIdOf(target, 'domains', sourceDomain)
   const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
+  const further = addresses.map((each) => ({ ...each, domain_id: localIdOf(target, 'domains', each.domain_id) }))
   const domain = await findLinkDomain(tx, account, domainId)
   if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
   const violations = loopViolations(values, [shortUrls('https://{domain}')(domain.name, values.alias)])
   checkedRecord({ values, violations })
   try {
-    return { became: 'stored', id: (await insertLink(tx, actor, domain, link, history)).record.id }
+    await requireFree(tx, account, { domain_id: domain.id, alias: values.alias, exact: values.exact }, further)
+    const { record } = await insertLink(tx, actor, domain, { ...link, legacy }, history)
+    const added = further.map((address) => ({ ...address, link_id: record.id }))
+    const changed = describeAddresses([], await insertAddresses(tx, account, added))
+    await recordEvents(tx, actor, [addressesEvent(record, changed)])
+    return { became: 'stored', id: record.id }
   } catch (error) {
     // After any other error, the transaction can't continue.
     if (!(error instanceof Failure && error.code === 'alias_taken')) throw error
     const [existing] = await findLinksByAlias(tx, account, values.alias, domain.id)
-    if (existing !== undefined && hasValues(existing, link)) return { became: 'known', id: existing.id }
-    const id = existing === undefined ? '' : `; its id is ${existing.id}`
+    if (existing !== undefined && hasValues(existing, link) && (await hasAddresses(tx, account, existing, further))) {
+      return { became: 'known', id: existing.id }
+    }
+    if (existing === undefined) throw new InvalidRecord(`addresses: ${error.message}`)
     throw new InvalidRecord(
-      `alias: ${values.alias} is there already on ${domain.name}, with other values${id}. Delete the link here, or change the alias in the file, then import again.`,
+      `alias: ${values.alias} is there already on ${domain.name}, with other values; its id is ${existing.id}. Delete the link here, or change the alias in the file, then import again.`,
     )
   }
+}
+
+/** Locks the domains of a new link with further addresses. Throws `alias_taken` if one of these clashes. */
+async function requireFree(tx: Db, account: number, main: Address, further: readonly Address[]): Promise<void> {
+  if (further.length === 0) return
+  const domains = [main, ...further].map(({ domain_id }) => domain_id)
+  await lockForAddresses(tx, account, domains)
+  const taken = await findRivals(tx, account, further)
+  taken.add(main)
+  for (const address of further) {
+    if (taken.hasClash(address)) throw aliasTaken(address.alias)
+    taken.add(address)
+  }
+}
+
+/** Returns whether a link has these further addresses. */
+async function hasAddresses(tx: Db, account: number, { id }: LinkRow, further: readonly Address[]): Promise<boolean> {
+  if (further.length === 0) return true
+  const keyOf = ({ domain_id, alias, exact }: Address) => JSON.stringify([domain_id, alias, exact])
+  const own = new Set((await findAddresses(tx, account, [id])).get(id)?.map(keyOf))
+  return further.every((address) => own.has(keyOf(address)))
 }
 
 function hasValues(link: LinkRow, { tags, ...values }: LinkValues): boolean {
