@@ -204,8 +204,7 @@ async function findInFile(tx: Db, plan: PlanContext, folded: readonly string[], 
     if (domain == null) continue
     const address = { domain, folded: entry.folded, alias: entry.path.normalize() }
     spellings.getOrInsertComputed(groupOf(address), () => new Set()).add(address.alias)
-    const isEarlier = entry.row_id < first && entry.outcome !== 'refuse' && entry.outcome !== null
-    if (isEarlier) before.push({ row: entry.row_id, key: spellingOf(address) })
+    if (entry.row_id < first && entry.alias !== null) before.push({ row: entry.row_id, key: spellingOf(address) })
   }
   const rows = await findRows(tx, importId, [...new Set(before.map(({ row }) => row))])
   const urls = new Map(rows.map(({ id, content }) => [id, content.fields.url ?? '']))

@@ -307,3 +307,20 @@ test('clicks arrive as totals and days, and count toward the limit', async () =>
   const full = (await linksOf(place)).find(({ alias }) => alias === 'full')
   assert.deepEqual([full?.status, full?.clicks, full?.created_at], ['expired', 5, '2024-02-03T09:00:00.000Z'])
 })
+
+test('generates aliases for rows without one, if asked', async () => {
+  const place = await newPlace(app)
+  const file = `url,title\n${tea}/1,One\n${tea}/2,Two\n`
+  assertRefused(await sendFile(place, file), ['source', 'unknown_format'])
+  const planned = await planFile(place, file, { generate_aliases: 'true', domain_map: `*=${place.domain.name}` })
+  assert.deepEqual([outcomesOf(planned), planned.shown[0].addresses], [['store', 'store'], []])
+  await applyImport(place, planned)
+  const links = await linksOf(place)
+  assert.deepEqual(
+    links.map(({ title, alias }) => [title, alias.length]),
+    [
+      ['One', 7],
+      ['Two', 7],
+    ],
+  )
+})

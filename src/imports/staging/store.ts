@@ -251,25 +251,26 @@ export async function domainNames(
   return new Map((await db.execute(domains.where('id', 'in', ids))).map(({ id, name }) => [id, name]))
 }
 
-/** An address of any row, for the comparison with others. */
-export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded' | 'alias'> &
-  Pick<StoredRow, 'outcome'>
+/** An address of any row, for the comparison with others. `alias` is null if the row is refused. */
+export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded' | 'alias'>
 
-/** Returns all addresses of a file with these folded aliases. */
+/** Addresses with the same folded alias that are compared: a hostile file could have 100,000 of them. */
+const maxSame = 100
+
+/** Returns the addresses of a file with these folded aliases, the first `maxSame` for each. */
 export async function entriesWith(db: Db, importId: number, folded: readonly string[]): Promise<FileEntry[]> {
+  const own = query.selectFrom('import_addresses').where('import_id', '=', importId)
+  const entries = own.select(['row_id', 'host', 'path', 'folded', 'alias'])
   const found: FileEntry[] = []
   for (const some of parts(folded)) {
-    const build = () =>
-      query
-        .selectFrom('import_addresses')
-        .innerJoin('import_rows', (join) =>
-          join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
-        )
-        .select(['row_id', 'host', 'path', 'folded', 'alias', 'outcome'])
-        .where('import_addresses.import_id', '=', importId)
-        .where('folded', 'in', some)
-    const parameters = [importId, ...some]
-    found.push(...(await db.execute(new CachedQuery<FileEntry>(`${some.length} import entries`, parameters, build))))
+    const counted = own.select('folded').where('folded', 'in', some).groupBy('folded')
+    const many = await db.execute(counted.having(({ fn }) => fn.countAll(), '>', maxSame))
+    const frequent = new Set(many.map((row) => row.folded))
+    const others = some.filter((each) => !frequent.has(each))
+    if (others.length > 0) found.push(...(await db.execute(entries.where('folded', 'in', others))))
+    for (const each of frequent) {
+      found.push(...(await db.execute(entries.where('folded', '=', each).orderBy('row_id').limit(maxSame))))
+    }
   }
   return found
 }

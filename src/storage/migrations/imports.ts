@@ -60,7 +60,7 @@ export function importTables({ engine, id, integer, text, json, end }: Dialect):
       reason ${text},
       primary key (import_id, row_id, position)
     )${end}`,
-    'create index import_addresses_by_alias on import_addresses (import_id, folded)',
+    'create index import_addresses_by_alias on import_addresses (import_id, folded, row_id)',
     'create index import_addresses_by_result on import_addresses (import_id, result, host, row_id)',
     `create table import_days (
       id ${id},

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { applyImport, linksOf, outcomesOf, planFile, rowsOf, table, tea } from '../../test/imports.ts'
+import { newPlace } from '../../test/links-api.ts'
+import { eventually } from '../../test/processes.ts'
+import { commandActor } from '../access/actor.ts'
+import { query } from '../storage/schema.ts'
+import { ImportActions } from './actions.ts'
+import { runImportJob } from './jobs.ts'
+import { expireImports } from './retention.ts'
+import { importOptions } from './schema.ts'
+import { takeLease } from './store.ts'
+
+const app = await startApp()
+const { storage } = app
+const rules = { shortUrl: (domain: string, alias: string) => `http://${domain}/${alias}`, urlSchemes: [] }
+
+/** The actions of a command, which plans on its own connection. */
+const actions = new ImportActions(storage, {
+  ...{ rules, run: (job) => runImportJob(storage, job, { rules, onApplied: () => undefined }) },
+  reversals: {} as never,
+  prove: () => Promise.resolve(),
+  onProblem: (error) => assert.fail(String(error)),
+})
+const optionsOf = (fields: Record<string, string>) => {
+  const options = importOptions.check(fields)
+  assert.ok(!(options instanceof Error))
+  return options as Exclude<typeof options, Error> & never
+}
+
+test('plans again from the stored rows, with other columns, hosts and conflicts', async () => {
+  const place = await newPlace(app)
+  const actor = commandActor(place.account, 'operator')
+  const file = `where,what,extra\nhttps://old.example/a,${tea},A\nhttps://old.example/b,${tea}/b,B\n`
+  const chunks = async function* () {
+    yield Buffer.from(file)
+  }
+  const options = optionsOf({ columns: 'where=short_url,what=url' })
+  const { record } = await actions.plan(actor, chunks(), { type: null, options })
+  assert.deepEqual([record.outcomes.refuse, record.unmapped_hosts], [2, ['old.example']])
+  const domain_map = { 'old.example': place.domain.name }
+  const mapped = await actions.replan(actor, record.id, { domain_map })
+  assert.deepEqual([mapped.record.id, mapped.record.outcomes.store], [record.id, 2])
+  const columns = { where: 'short_url', what: 'url', extra: 'title' }
+  await actions.replan(actor, record.id, { columns })
+  assert.deepEqual((await actions.findStored(place.account, record.id))?.options.domain_map, domain_map)
+  await place.link({ domain_id: place.domain.id, alias: 'a', url: `${tea}/other` })
+  const renamed = await actions.replan(actor, record.id, { conflict: 'rename' })
+  assert.deepEqual([renamed.record.outcomes.rename, renamed.record.outcomes.store], [1, 1])
+  const { isDone } = await actions.apply(actor, record.id)
+  assert.ok(isDone)
+  const links = await linksOf(place)
+  assert.deepEqual(
+    links.map(({ alias, title }) => [alias, title]),
+    [
+      ['a', null],
+      ['a-2', 'A'],
+      ['b', 'B'],
+    ],
+  )
+  await assert.rejects(actions.replan(actor, record.id, {}), { code: 'import_state' })
+})
+
+test('one job runs in an account, and continues the job of a process that has died', async () => {
+  const place = await newPlace(app)
+  const { account, domain } = place
+  const planned = await planFile(place, table([`https://${domain.name}/a`, tea]))
+  const other = await planFile(place, table([`https://${domain.name}/b`, tea]))
+  await takeLease(storage, { account, id: other.id, token: 'other' }, 'undo')
+  const running = await place.send('POST', `/imports/${planned.id}/apply`)
+  assert.deepEqual([running.status, running.body.code, running.headers['retry-after']], [409, 'import_running', '5'])
+  const end = (id: number) => query.updateTable('imports').set({ job_until_ms: 1 }).where('id', '=', id)
+  await storage.execute(end(other.id))
+  await takeLease(storage, { account, id: planned.id, token: 'dead' }, 'apply')
+  assert.equal((await place.send('POST', `/imports/${planned.id}/apply`)).status, 202)
+  assert.deepEqual(await linksOf(place), [])
+  await storage.execute(end(planned.id))
+  await eventually(async () => (await place.send('GET', `/imports/${planned.id}`)).body.data.state === 'applied')
+  assert.equal((await linksOf(place)).length, 1)
+})
+
+test('deletes unapplied plans after 7 days, and rows of applied imports after 30', async () => {
+  const place = await newPlace(app)
+  const file = table([`https://${place.domain.name}/a`, tea], [`https://${place.domain.name}/b`, tea])
+  const [applied, unapplied] = [await planFile(place, file), await planFile(place, file)]
+  await applyImport(place, applied)
+  const dayMs = 86_400_000
+  const expireAfter = (days: number) => expireImports(storage, Date.now() + days * dayMs, () => false)
+  await expireAfter(6)
+  assert.equal((await rowsOf(place, unapplied.id)).length, 2)
+  await expireAfter(8)
+  assert.equal((await place.send('GET', `/imports/${unapplied.id}`)).status, 404)
+  assert.equal((await rowsOf(place, applied.id)).length, 2)
+  await expireAfter(31)
+  assert.equal((await rowsOf(place, applied.id)).length, 0)
+  assert.equal((await place.send('GET', `/imports/${applied.id}`)).body.data.rows, 2)
+  const left = await storage.execute(query.selectFrom('imports').select('id').where('account_id', '=', 0))
+  assert.deepEqual(left, [])
+})
+
+test('a file with one address in thousands of rows is planned in time', async () => {
+  const place = await newPlace(app)
+  const rows = Array.from({ length: 5_000 }, (_, n) => [`https://${place.domain.name}/same`, `${tea}/${n}`] as const)
+  const planned = await planFile(place, table(...rows))
+  assert.deepEqual([planned.outcomes.store, planned.outcomes.refuse], [1, 4_999])
+  assert.equal(outcomesOf(planned)[99], 'duplicate_address')
+})
