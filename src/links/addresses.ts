@@ -8,7 +8,7 @@ import { foldCase } from '../lib/text.ts'
 import { addressKey, parseAlias } from '../names/alias.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, parts } from '../storage/port.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import type { LinkRow } from './schema.ts'
 
@@ -56,6 +56,8 @@ export class AddressSet {
   }
 }
 
+type Rival = Pick<Row<'links'>, 'account_id' | 'alias' | 'exact'>
+
 /** Finds the account's stored addresses that may clash with these. */
 export async function findRivals(db: Db, account: number, addresses: readonly Address[]): Promise<AddressSet> {
   const found = new AddressSet()
@@ -63,20 +65,23 @@ export async function findRivals(db: Db, account: number, addresses: readonly Ad
   for (const [domain_id, own] of domains) {
     const keys = [...new Set(own.flatMap(({ alias }) => [addressKey(alias, false), addressKey(alias, true)]))]
     for (const some of parts(keys)) {
+      // With the account as a condition, SQLite would read all links of the domain.
       const main = query
         .selectFrom('links')
-        .select(['alias', 'exact'])
-        .where('account_id', '=', account)
+        .select(['account_id', 'alias', 'exact'])
         .where('domain_id', '=', domain_id)
         .where('alias_folded', 'in', some)
       const further = query
         .selectFrom('link_addresses')
-        .select(['alias', 'exact'])
-        .where('account_id', '=', account)
+        .select(['account_id', 'alias', 'exact'])
         .where('domain_id', '=', domain_id)
         .where('alias_folded', 'in', some)
-      const rows = await db.execute(main.unionAll(further))
-      for (const { alias, exact } of rows) found.add({ domain_id, alias, exact: exact === 1 })
+      const build = () => main.unionAll(further)
+      const parameters = [domain_id, ...some, domain_id, ...some]
+      const rows = await db.execute(new CachedQuery<Rival>(`rivals of ${some.length} keys`, parameters, build))
+      for (const { account_id, alias, exact } of rows) {
+        if (account_id === account) found.add({ domain_id, alias, exact: exact === 1 })
+      }
     }
   }
   return found

@@ -24,16 +24,15 @@ export async function addressesWith(
   const found: KnownAddress[] = []
   for (const some of parts(folded, foundTogether)) {
     // The keys of exact addresses start with the folded alias and U+0001: see `addressKey`.
-    const bounds = some.flatMap((each) => [each, `${each}\u0002`])
+    const parameters = some.flatMap((each) => [domain_id, each, `${each}\u0002`])
     for (const [table, build] of [
-      ['links', () => mainAddresses(account, domain_id, some)],
-      ['link_addresses', () => furtherAddresses(account, domain_id, some)],
+      ['links', () => mainAddresses(domain_id, some)],
+      ['link_addresses', () => furtherAddresses(domain_id, some)],
     ] as const) {
-      const parameters = [account, domain_id, ...bounds]
-      const rows = await db.execute(
-        new CachedQuery<FoundAddress>(`${some.length} spellings ${table}`, parameters, build),
-      )
-      for (const { link, alias, exact, url } of rows) {
+      const shape = `${some.length} spellings ${table}`
+      const rows = await db.execute(new CachedQuery<FoundAddress>(shape, parameters, build))
+      for (const { account_id, link, alias, exact, url } of rows) {
+        if (account_id !== account) continue
         found.push({ domain_id, alias, exact: exact === 1, folded: foldCase(alias), link, url })
       }
     }
@@ -41,30 +40,35 @@ export async function addressesWith(
   return found
 }
 
-type FoundAddress = Pick<Row<'links'>, 'alias' | 'exact' | 'url'> & { readonly link: number }
+type FoundAddress = Pick<Row<'links'>, 'account_id' | 'alias' | 'exact' | 'url'> & { readonly link: number }
 
-function mainAddresses(account: number, domain: number, folded: readonly string[]) {
+// With the account as a condition, or the domain outside of the alternatives, SQLite would read all links of the domain.
+function mainAddresses(domain: number, folded: readonly string[]) {
   return query
     .selectFrom('links')
-    .select(['id as link', 'alias', 'exact', 'url'])
-    .where('account_id', '=', account)
-    .where('domain_id', '=', domain)
-    .where(({ or, and, eb }) =>
-      or(folded.map((each) => and([eb('alias_folded', '>=', each), eb('alias_folded', '<', `${each}\u0002`)]))),
-    )
-}
-
-function furtherAddresses(account: number, domain: number, folded: readonly string[]) {
-  return query
-    .selectFrom('link_addresses')
-    .innerJoin('links', 'links.id', 'link_id')
-    .select(['link_id as link', 'link_addresses.alias', 'link_addresses.exact', 'url'])
-    .where('link_addresses.account_id', '=', account)
-    .where('link_addresses.domain_id', '=', domain)
+    .select(['account_id', 'id as link', 'alias', 'exact', 'url'])
     .where(({ or, and, eb }) =>
       or(
         folded.map((each) =>
-          and([eb('link_addresses.alias_folded', '>=', each), eb('link_addresses.alias_folded', '<', `${each}\u0002`)]),
+          and([eb('domain_id', '=', domain), eb('alias_folded', '>=', each), eb('alias_folded', '<', `${each}\u0002`)]),
+        ),
+      ),
+    )
+}
+
+function furtherAddresses(domain: number, folded: readonly string[]) {
+  return query
+    .selectFrom('link_addresses')
+    .innerJoin('links', 'links.id', 'link_id')
+    .select(['links.account_id', 'link_id as link', 'link_addresses.alias', 'link_addresses.exact', 'url'])
+    .where(({ or, and, eb }) =>
+      or(
+        folded.map((each) =>
+          and([
+            eb('link_addresses.domain_id', '=', domain),
+            eb('link_addresses.alias_folded', '>=', each),
+            eb('link_addresses.alias_folded', '<', `${each}\u0002`),
+          ]),
         ),
       ),
     )
