@@ -202,13 +202,14 @@ async function moveLinks(
 async function planUpdate(
   tx: Db,
   account: number,
-  { ids, values, replacement }: Update,
+  { ids, values, replacement, keepsAddresses }: Update,
   links: ReadonlyMap<number, Versioned<LinkRow>>,
   rules: LinkRules,
 ) {
   const space = values.space_id ?? null
   const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
-  const domain = await targetDomain(tx, account, values.domain_id)
+  const previous = keepsAddresses ? [...links.values()].map(({ record }) => record.domain_id) : []
+  const domain = await targetDomain(tx, account, values.domain_id, previous)
   const mayLoop = [values.url, values.rules, values.domain_id, replacement].some((value) => value !== undefined)
   const further = await furtherShortUrls(tx, account, mayLoop ? ids : [], rules.shortUrl)
   const replaced = new Map<number, ReplacedDestinations>()
@@ -232,10 +233,18 @@ async function planUpdate(
   return { possible, failures, replaced }
 }
 
-/** Returns the domain that links move to. Throws `validation_failed` if it is gone. */
-async function targetDomain(tx: Db, account: number, id: number | undefined): Promise<LinkDomain | undefined> {
+/**
+ * Returns the domain that links move to, and locks it together with those where they keep addresses, in one order for all
+ * transactions. Throws `validation_failed` if it is gone.
+ */
+async function targetDomain(
+  tx: Db,
+  account: number,
+  id: number | undefined,
+  previous: readonly number[],
+): Promise<LinkDomain | undefined> {
   if (id === undefined) return undefined
-  const domain = (await lockDomains(tx, account, new Set([id]), { isAlone: true })).get(id)
+  const domain = (await lockDomains(tx, account, new Set([id, ...previous]), { isAlone: true })).get(id)
   if (domain === undefined) throw validationFailed([unknownDomain(id)])
   return domain
 }

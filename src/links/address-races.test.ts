@@ -1,0 +1,136 @@
+/** Concurrent changes of addresses on PostgreSQL, and their way to the redirect servers of other nodes. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import pg from 'pg'
+import { newDomain, newLink, plainLink, twoNodes } from '../../test/links.ts'
+import { eventually } from '../../test/processes.ts'
+import { systemActor } from '../access/actor.ts'
+import { Failure } from '../errors.ts'
+import { Directory } from '../redirect/directory.ts'
+import type { ServedDomain } from '../redirect/store.ts'
+import type { Storage } from '../storage/port.ts'
+import { LinkActions } from './actions.ts'
+import { AddressActions } from './address-actions.ts'
+import { runBatch } from './batch.ts'
+import { type NewLink, storeLink } from './schema.ts'
+import { insertLink } from './store.ts'
+
+function actionsOn(storage: Storage) {
+  const links = new LinkActions(storage, {
+    shortUrl: (domain, alias) => `https://${domain}/${alias}`,
+    urlSchemes: [],
+    hashPassword: async () => '',
+    onChange: () => undefined,
+    flush: async () => undefined,
+    erase: async () => undefined,
+  })
+  return { links, addresses: new AddressActions(storage, links) }
+}
+
+/** Opens two nodes, and returns ways to store an address, each on a node of its own. */
+async function open(t: TestContext, engine?: 'sqlite' | 'postgres') {
+  const place = await twoNodes((work) => t.after(work), engine)
+  const { storage, other, account, domain } = place
+  const actor = systemActor(account)
+  const [here, there] = [actionsOn(storage), actionsOn(other)]
+  const link = (alias: string) => newLink(storage, place, alias)
+  const storeMain = (alias: string, exact = false) =>
+    insertLink(other, actor, { id: domain, name: 'go.acme.com' }, { ...plainLink, alias, exact })
+  const add = (to: number, alias: string, exact = false) =>
+    here.addresses.insertion(actor, to, { alias, exact: String(exact), domain_id: String(domain) })(storage)
+  const storeMany = async (alias: string, exact = false) => {
+    const rows = [
+      storeLink.check({ url: 'https://acme.com', alias, domain_id: String(domain), exact: String(exact) }) as NewLink,
+    ]
+    const request = { actor, change: { kind: 'store', rows }, isAtomic: true, claim: null, hasResults: false } as const
+    return runBatch(other, request, there.links.rules)
+  }
+  const rename = (id: number, alias: string, exact = false) =>
+    there.links.change(actor, id, { alias, exact: String(exact), keep_address: 'true' }, null)
+  return { ...place, actor, link, storeMain, storeMany, add, rename, addresses: here.addresses }
+}
+
+async function deadlocks(url: string): Promise<number> {
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query('select deadlocks from pg_stat_database where datname = current_database()')
+  await client.end()
+  return Number(rows[0].deadlocks)
+}
+
+test('stores an address once on PostgreSQL, whatever two transactions store it as, without a deadlock', async (t) => {
+  const { storage, link, storeMain, storeMany, add, rename } = await open(t, 'postgres')
+  const { location } = storage
+  assert.equal(location.engine, 'postgres')
+  const before = await deadlocks(location.url)
+  for (let round = 0; round < 12; round += 1) {
+    const [one, two] = [await link(`one-${round}`), await link(`two-${round}`)]
+    for (const [n, [isExact, isOtherExact]] of [
+      [false, false],
+      [true, false],
+      [false, true],
+      [true, true],
+    ].entries()) {
+      for (const [way, rival] of [
+        storeMain,
+        storeMany,
+        (...given: Parameters<typeof storeMain>) => rename(two, ...given),
+      ].entries()) {
+        const alias = `Both-${round}-${n}-${way}`
+        const results = await Promise.allSettled([add(one, alias, isExact), rival(alias, isOtherExact)])
+        const failed = results.filter((result) => result.status === 'rejected')
+        assert.equal(failed.length, 1, `${alias} ${isExact} ${isOtherExact}`)
+        const { reason } = failed[0] as PromiseRejectedResult
+        assert.ok(reason instanceof Failure && /alias_taken|bulk_rejected/.test(reason.code), String(reason))
+      }
+    }
+  }
+  assert.equal(await deadlocks(location.url), before)
+})
+
+test('moves links between two domains in both directions on PostgreSQL without a deadlock', async (t) => {
+  const { storage, other, actor, account, domain, link } = await open(t, 'postgres')
+  const { location } = storage
+  assert.equal(location.engine, 'postgres')
+  const before = await deadlocks(location.url)
+  const second = await newDomain(storage, account, 'b.example')
+  const ids = [await link('a'), await link('b')]
+  const move = (db: Storage, id: number, domain_id: number) => {
+    const change = { kind: 'update', ids: [id], values: { domain_id }, keepsAddresses: true } as const
+    const request = { actor, change, isAtomic: false, claim: null, hasResults: false }
+    return runBatch(db, request, actionsOn(db).links.rules)
+  }
+  await move(storage, ids[1] as number, second)
+  for (let round = 0; round < 30; round += 1) {
+    const [to, from] = round % 2 === 0 ? [second, domain] : [domain, second]
+    const moved = await Promise.all([move(storage, ids[0] as number, to), move(other, ids[1] as number, from)])
+    assert.deepEqual(
+      moved.map(({ applied }) => applied.length),
+      [1, 1],
+    )
+  }
+  assert.equal(await deadlocks(location.url), before)
+})
+
+test('an exact address that one node stores hides the other spelling on another node within a second, until it is deleted', async (t) => {
+  const { storage, other, actor, link, add, addresses } = await open(t)
+  const directory = new Directory(other, { staleForMs: 60_000, onProblem: (error) => assert.fail(String(error)) })
+  t.after(() => directory.close())
+  await directory.start()
+  const served = directory.domainNamed('go.acme.com') as ServedDomain
+  const found = async (alias: string) => (await directory.linkOf(served, alias))?.id
+  const [common, exact] = [await link('sale'), await link('other')]
+  assert.deepEqual([await found('Sale'), await found('SALE')], [common, common])
+  const start = performance.now()
+  const { id } = await add(exact, 'Sale', true)
+  await eventually(async () => (await found('Sale')) === exact)
+  assert.ok(performance.now() - start < 1_000)
+  assert.deepEqual([await found('SALE'), await found('sale')], [common, common])
+  await addresses.remove(actor, exact, id)
+  await eventually(async () => (await found('Sale')) === common)
+  const domain = await newDomain(storage, actor.account, 'b.example')
+  await insertLink(storage, actor, { id: domain, name: 'b.example' }, { ...plainLink, alias: 'x', exact: true })
+  await eventually(async () => directory.domainNamed('b.example') !== undefined)
+  const b = directory.domainNamed('b.example') as ServedDomain
+  assert.deepEqual([(await directory.linkOf(b, 'X'))?.id, (await directory.linkOf(b, 'x')) !== null], [undefined, true])
+})
