@@ -137,6 +137,20 @@ class Run {
     else if (answer.status !== 404 && verb === 'update' && resource === 'links') {
       this.#refused(who, { space_id: changes.links.space_id }, answer)
     }
+    if (resource === 'links') await this.#addAddress(who, id, this.#pick('domains', record))
+  }
+
+  /** Adds an address on any domain to any link, and checks the addresses of own links. */
+  async #addAddress(who: number, link: number, domain_id: number | undefined): Promise<void> {
+    const path = `/links/${link}/addresses`
+    const answer = await this.#send(who, 'POST', path, { domain_id })
+    const list = await this.#send(who, 'GET', path)
+    if (this.#isForeign(who, 'links', link)) {
+      assertProblem(answer, 404, 'not_found')
+      assertProblem(list, 404, 'not_found')
+    } else if (answer.status !== 404 && !this.#refused(who, { domain_id }, answer)) {
+      for (const { domain_id: id } of list.body.data) this.#checkOwn(who, 'domains', { id })
+    }
   }
 
   /** Returns whether one of the ids is another account's, after checking that the response is the same as for an unknown id. */
