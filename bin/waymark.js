@@ -10,8 +10,8 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Options of Node for the server, which keep its memory small. */
-const serverOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50']
+/** Options of Node that keep the memory of the server and of long commands small. */
+const nodeOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 
 // The npm package has JavaScript in dist/ (scripts/build-package.ts). A clone has only src/.
 const source = new URL(existsSync(new URL('../src', import.meta.url)) ? '../src/' : '../dist/', import.meta.url)
@@ -20,7 +20,7 @@ const compileCache = new URL('process/compile-cache.js', source).href
 const args = process.argv.slice(2)
 const isServer = args.length === 1 && args[0] === 'start'
 const words = [
-  ...(isServer ? serverOptions : []),
+  ...nodeOptions,
   '--import',
   compileCache,
   fileURLToPath(new URL(isServer ? 'main.js' : 'cli.js', source)),

@@ -12,14 +12,12 @@ export const typeChecker = join(repository, 'node_modules/@typescript/native/bin
 export const launcher = join(repository, 'bin/waymark.js')
 
 const compileCache = ['--import', join(repository, 'src/process/compile-cache.js')]
-const [, serverOptions = ''] = /^const serverOptions = \[(.*)\]$/m.exec(readFileSync(launcher, 'utf8')) ?? []
+const [, nodeOptions = ''] = /^const nodeOptions = \[(.*)\]$/m.exec(readFileSync(launcher, 'utf8')) ?? []
+
+const options = nodeOptions.replaceAll("'", '').split(', ')
 
 /** The server, without the launcher. `src/cli/bin.test.ts` compares them. */
-export const serverArguments = [
-  ...serverOptions.replaceAll("'", '').split(', '),
-  ...compileCache,
-  join(repository, 'src/main.js'),
-]
+export const serverArguments = [...options, ...compileCache, join(repository, 'src/main.js')]
 
 /** The command line, without the launcher. */
-export const commandArguments = [...compileCache, join(repository, 'src/cli.js')]
+export const commandArguments = [...options, ...compileCache, join(repository, 'src/cli.js')]
