@@ -5,11 +5,11 @@ import type { Config } from '../config/config.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { ImportActions } from '../imports/actions.ts'
 import { ImportWorker } from '../imports/import-worker.ts'
-import { OldServices } from '../imports/old-service.ts'
-import { prove } from '../imports/proof.ts'
+import { OldServices, type ProofHosts } from '../imports/old-service.ts'
+import { type ProofSource, prove } from '../imports/proof.ts'
 import { fingerprintOfInstance } from '../instance/store.ts'
 import type { LinkActions } from '../links/actions.ts'
-import { shortUrls } from '../names/short-url.ts'
+import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { answersOf } from '../redirect/explain.ts'
 import type { Storage } from '../storage/port.ts'
 
@@ -17,6 +17,9 @@ interface Options extends Pick<Config, 'shortUrl' | 'urlSchemes' | 'proofHosts'>
   readonly storage: Storage
   readonly logger: Logger
 }
+
+/** How long a request waits for a job. Milliseconds. */
+const patienceMs = 1_000
 
 /** Returns the actions on imports, and the service that ends their jobs. */
 export function buildImports(
@@ -28,14 +31,10 @@ export function buildImports(
     ...{ location: storage.location, shortUrl, urlSchemes },
     onApplied: (rows) => links.onApplied(rows),
   })
-  const services = new OldServices({ hosts: proofHosts })
-  const ownAnswers = answersOf(storage, shortUrls(shortUrl))
   const actions = new ImportActions(storage, {
     ...{ rules: links.rules, run: (job) => worker.run(job), reversals },
-    prove: async (source, signal) => {
-      const { position } = await storage.changesAfter(null)
-      return prove(source, { services, fingerprint: fingerprintOfInstance(position.database), ownAnswers }, signal)
-    },
+    prove: prover(storage, shortUrls(shortUrl), proofHosts),
+    patienceMs,
     onProblem: (error) => logger.warn({ err: error }, 'import interrupted; a repetition continues'),
   })
   return {
@@ -46,5 +45,15 @@ export function buildImports(
         await actions.close()
       },
     },
+  }
+}
+
+/** Returns the function that proves imports. */
+export function prover(storage: Storage, shortUrl: ShortUrl, hosts: ProofHosts) {
+  const services = new OldServices({ hosts })
+  const ownAnswers = answersOf(storage, shortUrl)
+  return async (source: ProofSource, signal: AbortSignal): Promise<void> => {
+    const { position } = await storage.changesAfter(null)
+    return prove(source, { services, fingerprint: fingerprintOfInstance(position.database), ownAnswers }, signal)
   }
 }

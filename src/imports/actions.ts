@@ -38,6 +38,8 @@ interface ImportParts {
   readonly reversals: Reversals
   /** Proves the addresses of a source against their old services. */
   readonly prove: (source: ProofSource, signal: AbortSignal) => Promise<void>
+  /** How long a request waits for its job; null: until the job ends. Milliseconds. */
+  readonly patienceMs: number | null
   /** Gets the errors of jobs whose requests have ended. */
   readonly onProblem: (error: unknown) => void
 }
@@ -48,8 +50,6 @@ export interface JobResult {
   readonly isDone: boolean
 }
 
-/** How long a request waits for a job. Milliseconds. */
-const patienceMs = 1_000
 /** How often a process looks whether another one still works. Milliseconds. */
 const followMs = 1_000
 
@@ -260,7 +260,9 @@ export class ImportActions {
     this.#track(id, done)
     done.catch(prepared.reject)
     await prepared.promise
-    const isDone = await Promise.race([done.then(() => true), wait(patienceMs, false, { ref: false })])
+    const { patienceMs } = this.#parts
+    const patience = patienceMs === null ? [] : [wait(patienceMs, false, { ref: false })]
+    const isDone = await Promise.race([done.then(() => true), ...patience])
     if (!isDone) done.catch(this.#parts.onProblem)
     return result(isDone)
   }

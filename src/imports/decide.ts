@@ -110,15 +110,9 @@ function locate({ domains }: PlanContext, { content, addresses }: StagedRow): Lo
   return located
 }
 
-const vendors: readonly string[] = [
-  'bit.ly',
-  'j.mp',
-  'amzn.to',
-  'dub.sh',
-  'rebrand.ly',
-  'kutt.it',
-  'kutt.to',
-  'tinyurl.com',
+/** Hosts of services, whose links can only be copied. */
+export const vendors: readonly string[] = [
+  ...['bit.ly', 'j.mp', 'amzn.to', 'dub.sh', 'rebrand.ly', 'kutt.it', 'kutt.to', 'tinyurl.com'],
 ]
 
 function unmapped(host: string): Refused {

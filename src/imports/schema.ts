@@ -38,7 +38,7 @@ function pairs(
       })
       const known = all.filter((pair) => pair !== null)
       if (known.length === all.length && all.length <= maxPairs) return Object.fromEntries(known)
-      return new Refusal('not_allowed.text', { options: 'pairs such as name=value, with commas between them' })
+      return new Refusal('not_allowed.text', { options: 'pairs such as a=b, with commas between them' })
     },
   }
 }

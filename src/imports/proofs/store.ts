@@ -79,6 +79,14 @@ async function pendingOf(db: Db, account: number, importId: number, host: string
   })
 }
 
+/** Finds the hosts of the addresses that an import has proved, with their domains. '' stands for rows without a host. */
+export async function findHosts(db: Db, importId: number): Promise<{ host: string; domain_id: number }[]> {
+  const proved = query.selectFrom('import_addresses').select(['host', 'domain_id']).distinct()
+  const own = proved.where('import_id', '=', importId).where('result', 'is not', null)
+  const rows = await db.execute(own.orderBy('host').orderBy('domain_id'))
+  return rows.flatMap(({ host, domain_id }) => (domain_id === null ? [] : [{ host, domain_id }]))
+}
+
 /** Counts the proved addresses of the account's imports by result. Returns a function that returns those of an import. */
 export async function countProofs(
   storage: Storage,

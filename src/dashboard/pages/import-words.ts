@@ -1,0 +1,65 @@
+/** What pages say about imports. */
+import { type Html, html } from '../../http/html.ts'
+import type { LossKind, Source } from '../../imports/file-row.ts'
+import type { ImportState, Outcome } from '../../imports/schema.ts'
+import { linkLabels } from '../../links/schema.ts'
+import { quantity } from '../parts/format.ts'
+
+export const sourceNames: Readonly<Record<Source | 'auto', string>> = {
+  ...{ auto: 'Recognize the service', bitly: 'Bitly', yourls: 'YOURLS', kutt: 'Kutt', shlink: 'Shlink', dub: 'Dub' },
+  ...{ rebrandly: 'Rebrandly', short_io: 'Short.io', phpshort: 'phpShort', csv: 'Spreadsheet or Waymark' },
+}
+
+export const stateNames: Readonly<Record<ImportState, string>> = {
+  ...{ planned: 'Plan', applying: 'Importing', applied: 'Imported', undoing: 'Being undone', undone: 'Undone' },
+}
+
+export const outcomeNames: Readonly<Record<Outcome, string>> = {
+  ...{ store: 'New links', rename: 'New, renamed', update: 'Updated', known: 'Already there', skip: 'Left out' },
+  ...{ conflict: 'Conflicts', refuse: 'Errors' },
+}
+
+const steps = { file: 'File', plan: 'Plan', result: 'Result' }
+
+/** Renders the steps of an import. */
+export function importSteps(current: keyof typeof steps): Html {
+  const all = Object.entries(steps).map(
+    ([name, label]) => html`<li${name === current ? html` aria-current="step"` : null}>${label}</li>`,
+  )
+  return html`<ol class="steps" aria-label="Steps">${all}</ol>`
+}
+
+const links = (rows: number) => quantity(rows, 'link')
+
+const losses: Readonly<Record<LossKind, (rows: number) => string>> = {
+  password: (rows) => `Passwords: can’t be read, ${links(rows)} will be disabled`,
+  created_at: (rows) => `Creation times: ${links(rows)} without one get the time of the import`,
+  tags: (rows) => `Tags: ${links(rows)} with more than 20, or with names that are too long or have a comma, lose them`,
+  title: (rows) => `Titles: cut to 255 characters in ${links(rows)}`,
+  notes: (rows) => `Notes: cut to 2,000 characters in ${links(rows)}`,
+  rules: (rows) =>
+    `Redirects by country, language or device: not imported, ${links(rows)} get only the main destination`,
+  tracking: (rows) => `Pixels and conversions: not imported, ${links(rows)}`,
+  preview_card: (rows) => `Custom previews for social networks: not imported, ${links(rows)}`,
+  cloaking: (rows) => `Destinations in a frame: ${links(rows)} become redirects`,
+  click_times: (rows) => `Click counts: imported as totals for ${links(rows)}, because the file has no times`,
+  orphan_clicks: (rows) => `Clicks on ${quantity(rows, 'address', 'addresses')} that the file doesn’t have: left out`,
+}
+
+/** Says what is lost, and of how many rows. */
+export function lossText(kind: LossKind, rows: number): string {
+  return losses[kind](rows)
+}
+
+const fixes: Readonly<Record<string, string>> = {
+  unmapped_host: 'No domain is chosen for its host. Choose one above.',
+  root_link: 'The address has no path. Set the homepage of the domain instead.',
+  duplicate_address: 'An earlier row has the address, with another destination. Delete one of the rows.',
+}
+
+/** Says why a row is refused, and how to fix it, without the names of fields in the API. */
+export function reasonText(code: string | null, message: string | null): string {
+  if (code !== null && Object.hasOwn(fixes, code)) return fixes[code] ?? ''
+  const named = (name: string) => linkLabels[name as keyof typeof linkLabels] ?? name
+  return (message ?? '').replace(/\b(?:url|[a-z]+(?:_[a-z]+)+)\b/g, (name) => `“${named(name)}”`)
+}
