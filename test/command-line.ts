@@ -104,7 +104,10 @@ export async function runHere(args: readonly string[], around: Around = {}): Pro
 
 /** Removes the lines of progress, which commands write to other streams than terminals on a busy machine. */
 export function withoutProgress(stderr: string): string {
-  return stderr.replace(/^(\d+% \w+|\d+\.\d MB exported|[\d,]+ of [\d,]+ links? created|Records stored: .*)\n/gm, '')
+  return stderr.replace(
+    /^(\d+% \w+|\d+\.\d MB exported|[\d,]+ rows? (?:read|checked)|[\d,]+ links? imported|[\d,]+ address(?:es)? compared|Checking the plan|Another process is working on the import|Records stored: .*)\n/gm,
+    '',
+  )
 }
 
 /** Accepts one text at a time, so that the writer has to wait. */

@@ -18,6 +18,8 @@ const referenceOptions: Readonly<Record<string, string>> = {
 }
 
 const waysOf: Readonly<Record<string, string>> = { link_id: 'short URL, alias or ID', address_id: 'ID' }
+/** Options that are repeated for several values. */
+const singular: Readonly<Record<string, string>> = { tags: 'tag', columns: 'column' }
 
 type FieldOptions = Readonly<Record<string, Argument<string | undefined>>>
 
@@ -35,7 +37,7 @@ export function listOptionsOf(query: Form<unknown>) {
 }
 
 function optionNameOf(field: string): string {
-  return referenceOptions[field] ?? (field === 'tags' ? 'tag' : field.replaceAll('_', '-'))
+  return referenceOptions[field] ?? singular[field] ?? field.replaceAll('_', '-')
 }
 
 function optionOf(
@@ -79,8 +81,11 @@ function helpOf(name: string, description: string, isField: (name: string) => bo
 }
 
 /** Replaces API field names by option names. */
-function withOptionNames(sentence: string): string {
+export function withOptionNames(sentence: string): string {
   return sentence
+    .replace(/\b(source|domain_map|conflict|columns|generate_aliases)=(?:true\b)?/g, (_, word) =>
+      `--${optionNameOf(word)} `.replace('aliases ', 'aliases'),
+    )
     .replace(/\b[a-z]+_(?:id|at)\b/g, (word) => `--${optionNameOf(word)}`)
     .replace('send another name', 'choose another statistic')
     .replace('send name=clicks', 'leave out the statistic')
@@ -135,13 +140,17 @@ export function checkedFields<T>(form: Form<T>, fields: Fields): T {
 export function formatViolations(violations: readonly Violation[], operand?: string): string {
   return violations
     .map(({ field, code, refusal }) => {
-      const label = field === operand ? field.toUpperCase() : field.replace(/^\w+/, (name) => `--${optionNameOf(name)}`)
+      const label = field === operand ? operandOf(field) : field.replace(/^\w+/, (name) => `--${optionNameOf(name)}`)
       const isWithoutDomain = field === 'domain_id' && code === 'required'
       // Only names of several words differ from their options.
       const { message } = refusal.at(/^\w+_\w+$/.test(field) ? label : field)
       return `${label}: ${isWithoutDomain ? noDomain : withOptionNames(message)}`
     })
     .join('\n')
+}
+
+function operandOf(field: string): string {
+  return field === 'body' ? 'FILE' : field.toUpperCase()
 }
 
 export const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`

@@ -95,11 +95,16 @@ async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Pro
 /** Returns the change in words, such as `link https://go.acme.com/summer updated: title "Sale" → "Summer sale"`. */
 function inWords({ type, record, record_name, changes, undone_by }: Event): string {
   const action = type.slice(record.length + 1).replace('_', ' ')
-  const values = Object.entries((action === 'updated' && changes) || {}).map(
-    ([field, [before, after]]) => `${field} ${valueText(before)} → ${valueText(after)}`,
-  )
-  const details = values.length === 0 ? '' : `: ${values.join(', ')}`
+  const values = changesInWords((action === 'updated' && changes) || {})
+  const details = values === '' ? '' : `: ${values}`
   return `${record} ${record_name} ${action}${details}${undone_by === null ? '' : ' (undone)'}`
+}
+
+/** Returns changed values in words, such as `title "Sale" → "Summer sale"`. */
+export function changesInWords(changes: NonNullable<Event['changes']>): string {
+  return Object.entries(changes)
+    .map(([field, [before, after]]) => `${field} ${valueText(before)} → ${valueText(after)}`)
+    .join(', ')
 }
 
 function valueText(value: unknown): string {

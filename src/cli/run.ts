@@ -11,6 +11,7 @@ import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
 import { linkCommands } from './links.ts'
 import { invitationCommands, memberCommands } from './members.ts'
+import { moveCommands } from './move.ts'
 import { oidcCommands } from './oidc.ts'
 import { printable, table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
@@ -29,6 +30,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('links', { ...linkCommands, ...addressCommands, ...linkFileCommands }),
   ...withPrefix('spaces', spaceCommands),
   ...withPrefix('tags', tagCommands),
+  ...withPrefix('move', moveCommands),
   stats: statsCommand,
   ...historyCommands,
   'login-link': loginLinkCommand,

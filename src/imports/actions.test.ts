@@ -21,6 +21,7 @@ const actions = new ImportActions(storage, {
   ...{ rules, run: (job) => runImportJob(storage, job, { rules, onApplied: () => undefined }) },
   reversals: {} as never,
   prove: () => Promise.resolve(),
+  patienceMs: null,
   onProblem: (error) => assert.fail(String(error)),
 })
 const optionsOf = (fields: Record<string, string>) => {

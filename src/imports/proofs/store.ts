@@ -79,14 +79,6 @@ async function pendingOf(db: Db, account: number, importId: number, host: string
   })
 }
 
-/** Finds the hosts of the addresses that an import has proved, with their domains. '' stands for rows without a host. */
-export async function findHosts(db: Db, importId: number): Promise<{ host: string; domain_id: number }[]> {
-  const proved = query.selectFrom('import_addresses').select(['host', 'domain_id']).distinct()
-  const own = proved.where('import_id', '=', importId).where('result', 'is not', null)
-  const rows = await db.execute(own.orderBy('host').orderBy('domain_id'))
-  return rows.flatMap(({ host, domain_id }) => (domain_id === null ? [] : [{ host, domain_id }]))
-}
-
 /** Counts the proved addresses of the account's imports by result. Returns a function that returns those of an import. */
 export async function countProofs(
   storage: Storage,
@@ -107,4 +99,16 @@ export async function countProofs(
     ...none,
     ...Object.fromEntries(rows.flatMap(([of, result, total]) => (Number(of) === id ? [[result, Number(total)]] : []))),
   })
+}
+
+/** Returns the hosts of addresses that have a link after the import is applied, with their domains. '' stands for no host. */
+export async function findHosts(
+  db: Db,
+  importId: number,
+): Promise<readonly { readonly host: string; readonly domain_id: number }[]> {
+  const linked = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
+  const own = query.selectFrom('import_addresses').where('import_id', '=', importId).where('alias', 'is not', null)
+  const ofLinks = own.where('row_id', 'in', linked.where('outcome', 'in', linkedOutcomes))
+  const rows = await db.execute(ofLinks.select(['host', 'domain_id']).distinct().orderBy('host').orderBy('domain_id'))
+  return rows.flatMap(({ host, domain_id }) => (domain_id === null ? [] : [{ host, domain_id }]))
 }

@@ -3,11 +3,16 @@ import { type Html, html } from '../../http/html.ts'
 import type { LossKind, Source } from '../../imports/file-row.ts'
 import type { ImportState, Outcome } from '../../imports/schema.ts'
 import { linkLabels } from '../../links/schema.ts'
-import { quantity } from '../parts/format.ts'
+import { quantity } from './format.ts'
 
 export const sourceNames: Readonly<Record<Source | 'auto', string>> = {
   ...{ auto: 'Recognize the service', bitly: 'Bitly', yourls: 'YOURLS', kutt: 'Kutt', shlink: 'Shlink', dub: 'Dub' },
   ...{ rebrandly: 'Rebrandly', short_io: 'Short.io', phpshort: 'phpShort', csv: 'Spreadsheet or Waymark' },
+}
+
+/** Returns the words after "the import": "from Bitly". */
+export function originOf(source: Source): string {
+  return source === 'csv' ? 'of a spreadsheet' : `from ${sourceNames[source]}`
 }
 
 export const stateNames: Readonly<Record<ImportState, string>> = {

@@ -1,0 +1,110 @@
+/** Imports for commands, which do the work of the server's thread on their own connection. */
+import { prover } from '../app/imports.ts'
+import { readProofHosts } from '../config/config.ts'
+import { quantity } from '../dashboard/parts/format.ts'
+import { Failure, found, StartupFailure } from '../errors.ts'
+import { ImportActions, type JobResult } from '../imports/actions.ts'
+import { runImportJob } from '../imports/jobs.ts'
+import type { ProofSource } from '../imports/proof.ts'
+import type { Import } from '../imports/schema.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { openActions } from './actions.ts'
+import type { Terminal } from './command.ts'
+import { withOptionNames } from './form-options.ts'
+import { withProgress } from './output.ts'
+import { ownShortUrls } from './references.ts'
+
+type Show = (line: () => string) => void
+
+/** Runs work on imports with its progress. Ctrl-C stops it between two transactions. Throws `StartupFailure` then. */
+export async function withImports<T>(
+  { db, account }: { readonly db: Storage; readonly account: number },
+  { err }: Terminal,
+  work: (imports: ImportActions, finish: Finish) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  const onSignal = () => stop.abort(new StartupFailure('Stopped. Run the command again to continue.'))
+  for (const name of signals) process.once(name, onSignal)
+  try {
+    return await withProgress(err, async ({ show }) => {
+      const imports = await openImports(db, show, stop.signal)
+      stop.signal.addEventListener('abort', () => void imports.close())
+      return work(imports, async (start, isFinished) => {
+        for (;;) {
+          stop.signal.throwIfAborted()
+          const { shown, isDone } = await start()
+          stop.signal.throwIfAborted()
+          if (isDone) return shown.record
+          // The timer keeps this process alive.
+          const timer = setInterval(() => show(() => 'Another process is working on the import'), 500)
+          await imports.wait(shown.record.id).finally(() => clearInterval(timer))
+          const { record } = found(await imports.find(account, shown.record.id), 'import')
+          if (isFinished(record)) return record
+        }
+      })
+    })
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new StartupFailure(withOptionNames(error.message))
+  } finally {
+    for (const name of signals) process.off(name, onSignal)
+  }
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+/** Starts a job, and waits for its end. If another process does it, waits for its end, or continues after its death. */
+type Finish = (start: () => Promise<JobResult>, isFinished: (record: Import) => boolean) => Promise<Import>
+
+/** Opens the actions on imports. `show` gets their progress. */
+export async function openImports(
+  db: Storage,
+  show: Show = () => undefined,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<ImportActions> {
+  const { actions, reversals } = await openActions(db)
+  const { rules } = actions.links
+  const prove = prover(db, await ownShortUrls(db), readProofHosts())
+  let line = 'Checking the plan'
+  const connection = stoppable(db, signal, () => show(() => line))
+  let [rows, links, addresses] = [0, 0, 0]
+  return new ImportActions(db, {
+    ...{ rules, reversals, patienceMs: null, onProblem: () => undefined },
+    run: (job) =>
+      runImportJob(connection, job, {
+        rules,
+        onProgress: (count) => {
+          // The second pass starts again from the first row.
+          line = `${quantity(count, 'row')} ${count < rows || line.endsWith('checked') ? 'checked' : 'read'}`
+          rows = count
+        },
+        onApplied: (some) => {
+          links += some.length
+          line = `${quantity(links, 'link')} imported`
+        },
+      }),
+    prove: (source, stopped) => {
+      const save: ProofSource['save'] = async (proof) => {
+        await source.save(proof)
+        addresses += 1
+        show(() => `${quantity(addresses, 'address', 'addresses')} compared`)
+      }
+      return prove({ ...source, save }, stopped)
+    },
+  })
+}
+
+/** Returns a connection whose next transaction fails once after the signal aborts. Later ones may clean up. */
+function stoppable(db: Db, signal: AbortSignal, onWrite: () => void): Pick<Db, 'write'> {
+  let isStopped = false
+  return {
+    write: async (work) => {
+      if (signal.aborted && !isStopped) {
+        isStopped = true
+        throw signal.reason
+      }
+      onWrite()
+      return db.write(work)
+    },
+  }
+}

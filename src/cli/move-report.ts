@@ -1,0 +1,228 @@
+/** What commands print about imports. */
+import { readOwnUrl } from '../config/config.ts'
+import { formatCount, quantity } from '../dashboard/parts/format.ts'
+import { lossText, outcomeNames, sourceNames } from '../dashboard/parts/imports.ts'
+import { domainRecords } from '../domains/store.ts'
+import { found } from '../errors.ts'
+import type { ImportActions } from '../imports/actions.ts'
+import { columnFields } from '../imports/csv-columns.ts'
+import { vendors } from '../imports/decide.ts'
+import { findHosts } from '../imports/proofs/store.ts'
+import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
+import type { StoredImport } from '../imports/store.ts'
+import { findAddresses } from '../instance/store.ts'
+import { findLinkDomain } from '../links/store.ts'
+import { DomainChecks } from '../reachability/checks.ts'
+import { findRecordsToSet } from '../reachability/store.ts'
+import type { Storage } from '../storage/port.ts'
+import { program } from '../version.ts'
+import { withOptionNames } from './form-options.ts'
+import { changesInWords } from './history.ts'
+import { printable, shorten, table } from './output.ts'
+import { ownShortUrls } from './references.ts'
+
+export interface ReportContext {
+  readonly db: Storage
+  readonly account: number
+  readonly imports: ImportActions
+}
+
+/** Rows in their final form, and rows with errors or differences. */
+const [maxSamples, maxProblems] = [10, 20]
+
+/** Describes a plan or an import: outcomes, losses, columns, hosts, the first rows, errors, and the next command. */
+export async function describeImport(context: ReportContext, record: Import): Promise<string> {
+  const { id, source, state, rows, losses, outcomes } = record
+  const isPlan = state === 'planned'
+  const stored = found(await context.imports.findStored(context.account, id), 'import')
+  const lost = losses.map(({ kind, rows }) => `  ${lossText(kind, rows)}`)
+  return joined([
+    `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
+    countsOf('OUTCOME', outcomes, outcomeNames),
+    figuresOf(record),
+    lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),
+    isPlan && columnsOf(stored),
+    isPlan && (await hostsOf(context, stored)),
+    isPlan && (await samplesOf(context, id)),
+    await problemsOf(context, record, 'conflict'),
+    await problemsOf(context, record, 'refuse'),
+    nextOf(record),
+  ])
+}
+
+function joined(parts: readonly (string | false)[]): string {
+  return parts.filter(Boolean).join('\n\n')
+}
+
+function countsOf<Name extends string>(
+  title: string,
+  counts: Readonly<Record<Name, number>>,
+  names: Readonly<Record<Name, string>>,
+): string {
+  const all = Object.entries<number>(counts).filter(([, count]) => count > 0)
+  return table([[title, 'COUNT', ''], ...all.map(([name, count]) => [name, formatCount(count), names[name as Name]])])
+}
+
+function figuresOf(record: Import): string {
+  const { exact, case_insensitive, new_tags, clicks, click_days, first_link_at, last_link_at } = record
+  const spelling = exact === 0 ? '' : ` (${formatCount(exact)} case-sensitive)`
+  const figures = [
+    quantity(exact + case_insensitive, 'new address', 'new addresses') + spelling,
+    quantity(new_tags, 'new tag'),
+    quantity(clicks, 'click') + (click_days === 0 ? '' : `, with times on ${quantity(click_days, 'day')} of links`),
+    ...(first_link_at === null ? [] : [`created from ${first_link_at.slice(0, 10)} to ${last_link_at?.slice(0, 10)}`]),
+  ]
+  return `${figures.join('; ')}.`
+}
+
+function columnsOf({ columns, source }: StoredImport): string | false {
+  const read = columns.flatMap(({ name, field }) => (field === null || field === '-' ? [] : [`${name} → ${field}`]))
+  const left = columns.flatMap(({ name, field }) => (field === '-' ? [name] : []))
+  const unknown = columns.flatMap(({ name, field }) => (field === null ? [name] : []))
+  const advice =
+    source === 'csv' ? `. To read one, add --column '${unknown[0]}=FIELD', with ${columnFields.join(', ')}` : ''
+  const lines = [
+    `Columns: ${read.join(', ')}`,
+    ...(left.length === 0 ? [] : [`Left out: ${left.join(', ')}`]),
+    ...(unknown.length === 0 ? [] : [`Unknown, left out: ${unknown.join(', ')}${advice}`]),
+  ]
+  return columns.length > 0 && printable(lines.join('\n'))
+}
+
+/** Lists the hosts without a domain, with the options to add. */
+async function hostsOf({ db, account }: ReportContext, { summary }: StoredImport): Promise<string | false> {
+  const domain = (await findLinkDomain(db, account, null))?.name ?? 'your.domain'
+  const lines = summary.unmapped_hosts.map(({ host, rows }) => {
+    const pair = host === '' ? `'*=${domain}'` : `${host}=${domain}`
+    const own = host === '' || vendors.includes(host) ? '' : `, or run ${program} domains create ${host}`
+    return [`  ${host || '(no host)'}`, quantity(rows, 'row'), `add --domain-map ${pair}${own}`]
+  })
+  return lines.length > 0 && `Hosts without a domain. Choose domains, and plan the file again:\n${table(lines)}`
+}
+
+/** Returns the first rows that an application would store, and the values that updates change. */
+async function samplesOf(context: ReportContext, id: number): Promise<string | false> {
+  const wanted = (['store', 'rename', 'update'] as const).map((outcome) =>
+    findRows(context, id, { outcome }, maxSamples),
+  )
+  const all = (await Promise.all(wanted)).flat().sort((a, b) => a.row.id - b.row.id)
+  const samples = all.slice(0, maxSamples)
+  const lines = samples.map(({ row, stored }) => {
+    const { fields, created_at, clicks } = JSON.parse(stored.row.content)
+    const texts = [shorten(fields.title ?? '-'), shorten(fields.tags ?? '-'), created_at?.slice(0, 10) ?? '-']
+    return [String(row.id), addressesOf(row), fields.url ?? '-', ...texts, clicks === null ? '-' : formatCount(clicks)]
+  })
+  const changes = samples.flatMap(
+    ({
+      row,
+      stored: {
+        row: { changes },
+      },
+    }) => (changes === null ? [] : [printable(`  ${addressesOf(row)}: ${changesInWords(JSON.parse(changes))}`)]),
+  )
+  const shown = table([['ROW', 'SHORT URL', 'URL', 'TITLE', 'TAGS', 'CREATED', 'CLICKS'], ...lines])
+  const changed = changes.length > 0 && ['Changes of stored links:', ...changes].join('\n')
+  return samples.length > 0 && joined([`The first rows in their final form:\n${shown}`, changed])
+}
+
+function addressesOf({ addresses }: ImportRow): string {
+  return addresses.map(({ short_url, exact }) => `${short_url}${exact ? ' (exact)' : ''}`).join(', ') || '(generated)'
+}
+
+/** Returns the first rows of a filter, as the API shows them and as they are stored. */
+async function findRows(
+  { account, imports }: ReportContext,
+  id: number,
+  filter: Partial<ImportRowsQuery>,
+  per_page: number,
+) {
+  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const
+  const query = { ...first, ...filter, per_page }
+  const { rows } = await imports.listRows(account, id, query)
+  const stored = (await imports.listStoredRows(account, id, query)).rows
+  return rows.flatMap((row, at) => (stored[at] === undefined ? [] : [{ row, stored: stored[at] }]))
+}
+
+/** Returns a table of the first rows with an error or a conflict. */
+async function problemsOf(context: ReportContext, { id, outcomes }: Import, outcome: 'conflict' | 'refuse') {
+  const rows = await findRows(context, id, { outcome }, maxProblems)
+  const isPart = outcomes[outcome] > rows.length
+  const all = isPart ? ` To see all, run ${program} move rows ${id} --outcome ${outcome} --limit 1000` : ''
+  return rows.length > 0 && `${outcomeNames[outcome]}:${all}\n${rowTable(rows.map(({ row }) => row))}`
+}
+
+/** Returns a table of rows. */
+export function rowTable(rows: readonly ImportRow[]): string {
+  const lines = rows.map(({ id, line, outcome, addresses, message, url, link_id }) => {
+    const results = new Set(addresses.flatMap(({ proof }) => proof?.result ?? []))
+    const reason = outcome === 'conflict' ? `Link ${link_id} has the address.` : withOptionNames(message ?? '')
+    const old = addresses.map(({ old_url }) => old_url).join(', ')
+    return [String(id), String(line ?? '-'), outcome, old || '-', url ?? '-', reason || [...results].join(', ') || '-']
+  })
+  return table([['ROW', 'LINE', 'OUTCOME', 'ADDRESS', 'URL', 'NOTE'], ...lines])
+}
+
+function nextOf({ id, state, outcomes, undo_until }: Import): string | false {
+  const { store, rename, update, conflict } = outcomes
+  const undo = `To delete the links again until ${undo_until?.slice(0, 10)}, run ${program} move undo ${id}`
+  if (state === 'applied') return `Next: ${program} move proof ${id}\n${undo}`
+  if (state === 'applying') return `To continue: ${program} move apply ${id}`
+  if (state !== 'planned') return false
+  if (conflict > 0) return 'Conflicts block the import. Plan the file again with --conflict skip, rename or update.'
+  return store + rename + update > 0 ? `Next: ${program} move apply ${id}` : 'There is nothing to apply.'
+}
+
+const resultNames = {
+  pending: 'not compared yet',
+  same: 'same response',
+  same_location: 'same destination, other redirect status',
+  differs: 'other response',
+  unreachable: 'no response of the old service',
+} as const
+
+/** Describes a proof: the differences with both responses, and the DNS records to change next. */
+export async function describeProof(context: ReportContext, { id, proof }: Import): Promise<string> {
+  const different = (['differs', 'unreachable'] as const).map(async (result) => {
+    const rows = await findRows(context, id, { proof: result }, maxProblems)
+    const isPart = proof[result] > maxProblems
+    const all = isPart ? `To see all, run ${program} move rows ${id} --proof ${result} --limit 1000\n` : ''
+    const lines = rows.flatMap(({ row, stored }) =>
+      row.addresses.flatMap(({ old_url, proof: each }, at) => {
+        if (each?.result !== result) return []
+        const reason = stored.addresses[at]?.reason?.replaceAll('_', ' ')
+        return [[old_url, reason ?? responseOf(each.old), responseOf(each.new)]]
+      }),
+    )
+    return rows.length > 0 && all + table([['ADDRESS', 'OLD SERVICE', 'HERE'], ...lines])
+  })
+  const tables = await Promise.all(different)
+  return joined([countsOf('RESULT', proof, resultNames), ...tables, await dnsOf(context, id)])
+}
+
+function responseOf({
+  status,
+  location,
+}: {
+  readonly status: number | null
+  readonly location: string | null
+}): string {
+  return [status ?? '-', location ?? ''].join(' ').trim()
+}
+
+/** Returns the DNS records to change for the hosts of an import. */
+async function dnsOf({ db, account }: ReportContext, id: number): Promise<string> {
+  const publicHost = URL.parse(readOwnUrl((await findAddresses(db)).base_url) ?? '')?.hostname ?? null
+  const checks = new DomainChecks({ storage: db, shortUrl: await ownShortUrls(db) })
+  const lines = new Set<string>()
+  for (const { host, domain_id } of await findHosts(db, id)) {
+    const { record: domain } = found(await domainRecords.find(db, account, domain_id), 'domain')
+    if (host !== '' && host !== domain.name)
+      lines.add(`  ${host}: nothing, because its links were copied to ${domain.name}`)
+    else {
+      const records = await findRecordsToSet(db, account, domain, { publicHost, checks })
+      for (const { type, name, value } of records) lines.add(`  ${name} ${type} ${value}`)
+      if (records.length === 0) lines.add(`  ${domain.name}: an A or AAAA record with the IP address of this server`)
+    }
+  }
+  return `Next, change the DNS. Note the current records, so that you can change them back:\n${[...lines].join('\n')}`
+}

@@ -1,0 +1,174 @@
+/** The commands that move links from other services: they plan, apply, prove and undo imports. */
+import { createReadStream } from 'node:fs'
+import { extname } from 'node:path'
+import { formatCount, quantity } from '../dashboard/parts/format.ts'
+import { sourceNames } from '../dashboard/parts/imports.ts'
+import { found } from '../errors.ts'
+import type { ReadingOptions } from '../imports/reading.ts'
+import { importPageOf } from '../imports/routes.ts'
+import { fileTypes, type Import, importOperations, importOptions } from '../imports/schema.ts'
+import { program } from '../version.ts'
+import { accountCommand } from './accounts.ts'
+import { flag, importId, optional, optionalFile, required, text } from './arguments.ts'
+import { type Result, type Terminal, wrapped } from './command.ts'
+import { checkedFields, givenFields, listOptionsOf, optionsOf, submit } from './form-options.ts'
+import { openImports, withImports } from './imports.ts'
+import { describeImport, describeProof, rowTable } from './move-report.ts'
+import { isConfirmed, isTerminal, json, table } from './output.ts'
+import { withIds } from './references.ts'
+import { listCommand } from './resources.ts'
+import { readFailure } from './transfer.ts'
+
+const { query: rowsQuery } = importOperations.rows
+const operand = required('ID', `the import, as shown by "${program} move list"`, importId)
+const asJson = flag('print the record as JSON')
+
+export const moveCommands = {
+  plan: accountCommand({
+    summary: 'Read a file of another service, and show what an import would do.',
+    arguments: {
+      operand: optionalFile('the file: CSV, JSON, NDJSON or SQL (default, or if "-": standard input)'),
+      ...optionsOf(importOptions),
+      'domain-map': {
+        ...optional('HOST=DOMAIN', 'the domain for a host of the file. "*" stands for rows without a host', text),
+        isRepeatable: true,
+      },
+      column: {
+        ...optional(
+          'NAME=FIELD',
+          'the field of a column of a table, such as "Short Code=alias", or "-" for none',
+          text,
+        ),
+        isRepeatable: true,
+      },
+      tag: optional('NAME', 'a tag for all new links. A new name becomes a tag', text),
+      'generate-aliases': flag('give rows of a table without an alias a new one. Printed links will not work then'),
+      json: flag('print the plan as JSON'),
+    },
+    notes: wrapped(
+      `The file can have any size. --domain-map and --column can be repeated. A host that is a domain of the account needs no --domain-map. The exit code is 1 if rows have errors or conflicts. Plans are deleted after 7 days, unless they are applied.`,
+      0,
+    ),
+    run: async (
+      db,
+      { operand: file, account, actor, json: isJson, 'generate-aliases': generates, ...given },
+      terminal,
+    ) => {
+      const options = { ...given, ...(generates && { 'generate-aliases': 'true' }) }
+      const fields = await withIds(db, account, givenFields(importOptions, options))
+      const values = () => ({ type: typeOf(file), options: checkedFields(importOptions, fields) })
+      return withImports({ db, account }, terminal, async (imports) => {
+        const plan = () => imports.plan(actor, bytesOf(file, terminal), values())
+        const { record } = await submit(importOptions, fields, plan, 'body')
+        const text = isJson ? json(record) : await describeImport({ db, account, imports }, record)
+        return resultOf(text, record)
+      })
+    },
+  }),
+
+  apply: accountCommand({
+    summary: 'Store the links and clicks of a plan. Run it again after an interruption.',
+    arguments: { operand, json: asJson },
+    run: async (db, { operand: id, account, actor, json: isJson }, terminal) =>
+      withImports({ db, account }, terminal, async (imports, finish) => {
+        const record = await finish(
+          () => imports.apply(actor, id),
+          ({ state }) => state === 'applied',
+        )
+        return resultOf(isJson ? json(record) : await describeImport({ db, account, imports }, record), record)
+      }),
+  }),
+
+  proof: accountCommand({
+    summary: 'Compare the responses of the old service with the responses of this server.',
+    arguments: { operand, json: asJson },
+    notes: wrapped(
+      `Each host gets up to 5 requests per second. They are not counted here. Another proof repeats the addresses that were not the same. The exit code is 1 if any response differs. If the DNS of a host has changed already, PROOF_HOSTS names the address of its old server, such as PROOF_HOSTS=old.host=203.0.113.7:443.`,
+      0,
+    ),
+    run: async (db, { operand: id, account, actor, json: isJson }, terminal) =>
+      withImports({ db, account }, terminal, async (imports, finish) => {
+        const record = await finish(
+          () => imports.proof(actor, id),
+          ({ proof }) => proof.pending === 0,
+        )
+        const { differs, unreachable, pending } = record.proof
+        const text = isJson ? json(record) : await describeProof({ db, account, imports }, record)
+        return { text, code: differs + unreachable + pending > 0 ? 1 : 0 }
+      }),
+  }),
+
+  undo: accountCommand({
+    summary: 'Delete the links of an import, up to 30 days later, if no one edited them.',
+    arguments: { operand, yes: flag('undo without asking (required without a terminal)'), json: asJson },
+    run: async (db, { operand: id, account, actor, yes, json: isJson }, terminal) =>
+      withImports({ db, account }, terminal, async (imports, finish) => {
+        const { store, rename, update } = found(await imports.find(account, id), 'import').record.outcomes
+        const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
+        const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
+        if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
+        const record = await finish(
+          () => imports.undo(actor, id),
+          ({ state }) => state === 'undone',
+        )
+        return isJson ? json(record) : `Import ${id} was undone.`
+      }),
+  }),
+
+  list: listCommand(
+    'imports',
+    importOperations.list.query,
+    async (db, account, query) => (await openImports(db)).list(account, importPageOf(query)),
+    importTable,
+  ),
+
+  show: accountCommand({
+    summary: 'Show a plan or an import.',
+    arguments: { operand, json: asJson },
+    run: async (db, { operand: id, account, json: isJson }) => {
+      const imports = await openImports(db)
+      const { record } = found(await imports.find(account, id), 'import')
+      return isJson ? json(record) : describeImport({ db, account, imports }, record)
+    },
+  }),
+
+  rows: accountCommand({
+    summary: 'List the rows of an import in the order of the file.',
+    arguments: { operand, ...listOptionsOf(rowsQuery), json: flag('print the rows as JSON') },
+    run: async (db, { operand: id, limit, account, actor: _, json: isJson, ...options }, { err }) => {
+      const query = { ...checkedFields(rowsQuery, givenFields(rowsQuery, options)), per_page: limit }
+      const { rows, total, totalIsExact } = await (await openImports(db)).listRows(account, id, query)
+      const all = totalIsExact ? total : `more than ${total}`
+      if (total > rows.length) err.write(`Showing ${rows.length} of ${all} rows. Raise --limit, or add a filter.\n`)
+      return isJson ? json(rows) : rowTable(rows)
+    },
+  }),
+}
+
+function resultOf(text: string, { outcomes }: Import): Result {
+  return { text, code: outcomes.refuse + outcomes.conflict > 0 ? 1 : 0 }
+}
+
+function importTable(imports: readonly Import[]): string {
+  const lines = imports.map(({ id, source, state, rows, created_at }) => [
+    ...[String(id), sourceNames[source], state, formatCount(rows), created_at],
+  ])
+  return table([['ID', 'FROM', 'STATE', 'ROWS', 'CREATED'], ...lines])
+}
+
+/** Returns the type that the name of a file tells; null if the content tells it. */
+function typeOf(file = ''): ReadingOptions['type'] {
+  const extension = extname(file).slice(1).toLowerCase()
+  return Object.values(fileTypes).find((type) => type === extension) ?? null
+}
+
+async function* bytesOf(file: string | undefined, { input, err }: Terminal): AsyncGenerator<Uint8Array> {
+  const source = file === undefined ? input() : createReadStream(file)
+  if (isTerminal(source))
+    err.write('Reading a file from the terminal. End it with Ctrl-D, or pass the name of a file.\n')
+  try {
+    for await (const chunk of source) yield Buffer.from(chunk)
+  } catch (error) {
+    throw file === undefined ? error : readFailure(file, error as NodeJS.ErrnoException)
+  }
+}
