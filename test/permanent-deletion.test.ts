@@ -55,6 +55,8 @@ async function newLinks(app: TestApp) {
   const fields = { title, notes, rules, redirect_password: 'correct horse', tags: ['Sale'] }
   const request = once({ url: `https://acme.com/${first}`, alias: fresh('gone'), ...fields })
   const link: Json = (await place.send('POST', '/links', request)).body.data
+  const alias = fresh('Secret-address-'.repeat(3))
+  assert.equal((await place.send('POST', `/links/${link.id}/addresses`, once({ alias }))).status, 201)
   const bulkRequest = once({ links: [{ url: `https://acme.com/${bulk}`, title }, { url: 'https://acme.com/kept' }] })
   const made = (await place.send('POST', '/links/bulk', bulkRequest)).body.data
   await place.send('PATCH', `/links/${link.id}`, {
@@ -66,7 +68,7 @@ async function newLinks(app: TestApp) {
     request,
     bulkRequest,
     bulkLinks: made.map(({ data }: Json) => data) as Json[],
-    secrets,
+    secrets: [...secrets, alias],
   }
 }
 
