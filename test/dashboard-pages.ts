@@ -1,4 +1,5 @@
 /** All dashboard pages, and an account with data for each of them. */
+import assert from 'node:assert/strict'
 import { actorOf, commandActor, systemActor } from '../src/access/actor.ts'
 import { updateAccount } from '../src/accounts/store.ts'
 import type { NewEvent } from '../src/events/event.ts'
@@ -34,7 +35,9 @@ export const paths: Readonly<Record<string, string>> = {
   'links-none': '/app/links?search=nothing+like+it&status=expired',
   compare: '/app/links/compare?ids=1,2,43',
   'link-new': '/app/links/new',
-  'link-import': '/app/links/import',
+  import: '/app/import',
+  'import-plan': '/app/import/1',
+  'import-result': '/app/import/2',
   'link-move': '/app/links/move?search=odd',
   link: '/app/links/1',
   'link-odd': '/app/links/43',
@@ -167,4 +170,30 @@ async function storeOddities(app: TestApp): Promise<void> {
   }
   await addClicks(storage, links[0]?.id, Math.floor(Date.now() / 86_400_000), manyPeople(3, 'referrers', host))
   await storeChanges(app, links)
+  await storeImports(app, domain)
+}
+
+/** Plans an import with long values and every kind of question, and applies a small one. */
+async function storeImports(app: TestApp, domain: string): Promise<void> {
+  const plan = async (rows: readonly string[]): Promise<number> => {
+    const headers = { 'content-type': 'text/csv' }
+    const body = ['short_url,url,title,tags,clicks,has_redirect_password,unknown', ...rows].join('\n')
+    const { status, body: answer, text } = await app.send('POST', '/api/v1/imports', { body, headers })
+    assert.equal(status, 201, text)
+    return answer.data.id
+  }
+  await plan([
+    ...['a', long, 'קיץ', '🏖️'].map(
+      (alias) => `https://${domain}/${alias},https://acme.com/${long},${long},${long.slice(0, 50)},9,true,`,
+    ),
+    `https://${domain}/${'W'.repeat(128)},https://acme.com/other,,,,,`,
+    `https://bit.ly/${long},https://acme.com,,,,,`,
+    `https://${'w'.repeat(63)}.example/a,https://acme.com,,,,,`,
+    `https://${domain}/b,${long},,,,,`,
+  ])
+  const id = await plan([
+    `https://${domain}/imported,https://acme.com/,${long},,3,false,`,
+    `https://${domain}/${long},no url,,,,,`,
+  ])
+  assert.equal((await app.send('POST', `/api/v1/imports/${id}/apply`)).status, 200)
 }

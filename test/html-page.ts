@@ -30,7 +30,8 @@ const forbidden: Readonly<Record<string, ReadonlySet<string>>> = {
 /** The only possible children of elements without text. */
 const childrenOf: Readonly<Record<string, ReadonlySet<string>>> = {
   html: setOf('head body'),
-  head: setOf('meta title link script'),
+  head: setOf('meta title link script noscript'),
+  noscript: setOf('meta'),
   table: setOf('caption thead tbody tfoot'),
   thead: setOf('tr'),
   tbody: setOf('tr'),
@@ -43,7 +44,7 @@ const childrenOf: Readonly<Record<string, ReadonlySet<string>>> = {
   optgroup: setOf('option'),
 }
 /** Elements whose content is not read as markup: there must be none. */
-const raw = setOf('script style iframe noscript template xmp plaintext')
+const raw = setOf('script style iframe template xmp plaintext')
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00a0' }
 const attribute = /\s+([a-zA-Z][a-zA-Z0-9-]*)(?:="([^"<>]*)")?/g
@@ -152,8 +153,9 @@ function checkDocument(root: Element): void {
   }
   const ids = all.flatMap(({ attributes }) => attributes.get('id') ?? [])
   assert.equal(new Set(ids).size, ids.length, `an id is repeated: ${ids.filter((id, at) => ids.indexOf(id) !== at)}`)
-  for (const { attributes } of all) {
+  for (const { attributes, parent } of all) {
     for (const [name, value] of attributes) {
+      if (name === 'http-equiv' && value === 'refresh' && parent?.name === 'noscript') continue
       assert.doesNotMatch(name, /^(?:on.*|style|srcdoc|http-equiv)$/, 'an attribute is a script or a style')
       for (const id of referencesOf(name, value)) assert.ok(ids.includes(id), `${name}="${value}" refers to no element`)
     }

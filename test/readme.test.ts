@@ -13,7 +13,7 @@ import { variables } from '../src/config/variables.ts'
 import { formatCount } from '../src/dashboard/parts/format.ts'
 import { pageCodes } from '../src/errors.ts'
 import { failures } from '../src/http/failures.ts'
-import { maxRows } from '../src/links/bulk-schema.ts'
+import { maxFileBytes } from '../src/imports/schema.ts'
 import { endingDays, idleDays, maxBulkLinks } from '../src/links/link.ts'
 import { pathWithCurl, withFastNpm } from './path.ts'
 import { freePort, newFolder, startServer, type Variables } from './processes.ts'
@@ -180,7 +180,7 @@ test('a page has up to 350 lines, and one of more than 150 links to each of its 
 test('docs/dashboard.md has the limits, the filters and the shortcuts of the dashboard', () => {
   const page = readFileSync(pageNamed('dashboard'), 'utf8')
   const facts = [`No clicks in ${idleDays} days`, `younger than ${idleDays} days`, `Ends within ${endingDays} days`]
-  facts.push(`up to ${formatCount(maxBulkLinks)} links`, `up to ${formatCount(maxRows)} links`)
+  facts.push(`up to ${formatCount(maxBulkLinks)} links`, `up to ${maxFileBytes / 1024 / 1024} MB`)
   for (const fact of facts) assert.ok(page.includes(fact), fact)
   const script = readFileSync(join(repository, 'src/dashboard/scripts/shortcuts.js'), 'utf8')
   const [, explained = ''] = /const explained = (\[\n[\s\S]*?\n\])/.exec(script) ?? []

@@ -40,7 +40,7 @@ const open = words(`/app/sign-in /app/sign-in/passkey /app/sign-in/passkey/optio
 const lowest: Readonly<Record<Role, readonly string[]>> = {
   viewer: [
     ...words(`/app /app/links /app/links.csv /app/links/:id /app/links/:id/qr /app/links/selected /app/links/compare
-      /app/links/compare/clicks.csv /app/domains /app/domains/:id /app/domains/:id/qr/example /app/spaces /app/spaces/:id
+      /app/links/compare/clicks.csv /app/links/import /app/import /app/import/:id /app/domains /app/domains/:id /app/domains/:id/qr/example /app/spaces /app/spaces/:id
       /app/tags /app/tags/:id /app/history /app/history/undo /app/people /app/people/:id`).map((path) => `GET ${path}`),
     // Both look at what the form is about, see below.
     'POST /app/links/selected',
@@ -48,12 +48,11 @@ const lowest: Readonly<Record<Role, readonly string[]>> = {
   ],
   editor: [
     ...forms('/app/links'),
-    ...withForm(
-      '/app/links/import',
-      ...actionsOf('/app/links', 'delete delete-statistics addresses/:address_id/delete'),
-    ),
+    ...withForm(...actionsOf('/app/links', 'delete delete-statistics addresses/:address_id/delete')),
+    ...withForm('/app/import/:id/undo'),
+    ...words('/app/import /app/import/:id /app/import/:id/apply /app/import/:id/proof').map((path) => `POST ${path}`),
     'POST /app/links/:id/addresses',
-    ...words('/app/links/import/template.csv /app/links/move').map((path) => `GET ${path}`),
+    ...words('/app/links/move').map((path) => `GET ${path}`),
     ...actionsOf('/app/links', 'enable disable archive unarchive').map((path) => `POST ${path}`),
     ...forms('/app/spaces'),
     ...withForm('/app/spaces/:id/delete'),

@@ -138,7 +138,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const deleteClicks = clickDeletion(shared)
   const onAccountChange = () => shared.directory.refresh()
   const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
-  addDashboard({ ...parts, ...signIn, clicksRetention, ...effects })
+  addDashboard({ ...parts, ...signIn, imports: imports.actions, clicksRetention, ...effects })
   const { domains: domain, spaces: space, tags: tag } = actions
   resourceRoutes(api, idempotentRequests, domain)
   resourceRoutes(api, idempotentRequests, space)

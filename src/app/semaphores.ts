@@ -9,10 +9,6 @@ export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024
 
 /** Creates the semaphores of a process, which throw `overloaded` if too many tasks wait. Keys are accounts. */
 export function createSemaphores() {
-  const imports = {
-    ...{ concurrencyPerKey: 1, maxQueue: 32, maxQueuePerKey: 4 },
-    rejection: () => overloaded('Too many imports are under way. Try again in a few seconds.'),
-  }
   return {
     ...passwordSemaphores(),
     pages: new Semaphore({
@@ -44,9 +40,6 @@ export function createSemaphores() {
       ...{ concurrency: 1, maxQueue: 16, maxQueuePerKey: 2, maxWaitMs: 20_000 },
       rejection: () => overloaded('Too many imports are being planned. Try again in a minute.'),
     }),
-    importChecks: new Semaphore({ ...imports, concurrency: 2 }),
-    /** Hashing a thousand passwords takes a minute, mostly of waiting, so checks don't wait for it. */
-    imports: new Semaphore({ ...imports, concurrency: 16 }),
     /** Responses of authenticators, which a thread verifies. */
     passkeys: new Semaphore({
       ...{ concurrency: 4, maxQueue: 256, maxWaitMs: 15_000 },

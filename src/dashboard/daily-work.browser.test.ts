@@ -26,7 +26,7 @@ test('finds, moves, compares and deletes links of two months on a light desktop'
   assert.deepEqual(complaints, [])
 })
 
-test('imports 500 links, corrects 7, tags and finds 200 on a dark phone', { skip }, async () => {
+test('imports 493 of 500 rows, tags and finds 197 on a dark phone', { skip }, async () => {
   const app = await startApp()
   const { page, complaints } = await openWindow({ ...phone(), colorScheme: 'dark' })
   const shot = (step: string) => shoot(page, `import-${step}`)
@@ -34,44 +34,37 @@ test('imports 500 links, corrects 7, tags and finds 200 on a dark phone', { skip
   await signIn(app, page)
   await imports(page, shot)
   await page.goto(`${app.origin}/app/links?search=spring`)
-  await selectsAll(page, 200)
+  await selectsAll(page, 197)
   await page.getByRole('button', { name: 'Tags…' }).click()
   await page.getByLabel('Add tags').fill('Spring')
-  await page.getByRole('button', { name: 'Change tags of 200 links' }).click()
-  await page.getByText('Tags of 200 links changed.').waitFor()
+  await page.getByRole('button', { name: 'Change tags of 197 links' }).click()
+  await page.getByText('Tags of 197 links changed.').waitFor()
   await shot('5-tagged')
   await page.goto(`${app.origin}/app/links`)
   await page.getByRole('combobox', { name: 'Tags' }).fill('Spring')
-  await page.locator('.found [data-count]', { hasText: '200 links' }).waitFor()
+  await page.locator('.found [data-count]', { hasText: '197 links' }).waitFor()
   await shot('6-found')
   assert.deepEqual(complaints, [])
 })
 
-/** Imports 500 rows from the first screen, and corrects the rows with errors. */
+/** Imports 500 rows from the first screen, and leaves out those with errors. */
 async function imports(page: Page, shot: (step: string) => Promise<void>): Promise<void> {
   const rows = Array.from({ length: 500 }, (_, n) => {
     const season = n >= 200 ? 'autumn' : 'spring'
-    const wrong = n % 77 === 0
-    return [`acme.com/${n}`, wrong ? 'not valid' : `a-${n}`, season]
+    return [n % 77 === 0 ? 'no url' : `https://acme.com/${n}`, `a-${n}`, season]
   })
   const csv = [['Destination', 'Alias', 'Title'], ...rows].map((cells) => cells.join(';')).join('\r\n')
-  await page.getByRole('link', { name: 'Import CSV' }).click()
-  await page.getByLabel('CSV file').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await page.getByRole('link', { name: 'Import', exact: true }).click()
+  const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) }
+  await page.getByLabel('File', { exact: true }).setInputFiles(file)
   await shot('1-form')
-  await page.getByRole('button', { name: 'Check rows' }).click()
-  await page.getByText('7 rows have errors.').waitFor()
-  await page.getByLabel('Alias in row 2', { exact: true }).and(page.locator(':focus')).waitFor()
+  await page.getByRole('button', { name: 'Read the file' }).click()
+  await page.getByText('7 rows would be left out').waitFor()
   assert.deepEqual(await findings(page), [])
-  await shot('2-errors')
-  for (let n = 0; n < 500; n += 77) {
-    await page.getByLabel(`Alias in row ${n + 2}`, { exact: true }).fill(`corrected-${n}`)
-  }
-  await page.keyboard.press('Enter')
-  await page.getByText('500 links will be created.').waitFor()
-  await shot('3-ready')
-  await page.getByRole('button', { name: 'Create 500 links' }).click()
-  await page.getByText('500 links created.').waitFor()
-  await shot('4-created')
+  await shot('2-plan')
+  await page.getByRole('button', { name: 'Import 493 links' }).click()
+  await page.getByText(/^Imported/).waitFor()
+  await shot('3-imported')
 }
 
 async function selectsAll(page: Page, total: number): Promise<void> {

@@ -10,6 +10,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { html } from '../http/html.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
+import type { ImportActions } from '../imports/actions.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import type { LinkActions } from '../links/actions.ts'
@@ -32,7 +33,7 @@ import { addDomainQrPages } from './pages/domain-qr.ts'
 import { addDomainPages } from './pages/domains.ts'
 import { GroupPages } from './pages/groups.ts'
 import { addHistoryPages } from './pages/history.ts'
-import { addImportPages } from './pages/import.ts'
+import { addImportPages } from './pages/imports.ts'
 import { addJoinPages } from './pages/join.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
@@ -69,15 +70,14 @@ interface Services {
   /** Called after a change of the account, so that this process redirects correctly straight away. */
   readonly onAccountChange: () => Promise<void>
   /** Limits of concurrent work, by account. */
-  readonly semaphores: Readonly<
-    Record<'pages' | 'downloads' | 'selections' | 'importChecks' | 'imports' | 'logos', Semaphore>
-  >
+  readonly semaphores: Readonly<Record<'pages' | 'downloads' | 'selections' | 'plans' | 'logos', Semaphore>>
   readonly actions: {
     readonly domains: ResourceHandlers<Domain>
     readonly spaces: ResourceHandlers<Space>
     readonly tags: TagActions
     readonly links: LinkActions
   }
+  readonly imports: ImportActions
   readonly reversals: Reversals
   readonly explain: Explain
   /** Null unless people can sign in with OpenID Connect. */

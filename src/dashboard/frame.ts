@@ -34,6 +34,8 @@ export interface FrameContent {
   /** The primary action, to the right of the heading. */
   readonly action?: Html | null
   readonly body: Part
+  /** Whether browsers without scripts load the page again after some seconds, because its work goes on. */
+  readonly isRefreshed?: boolean
 }
 
 interface FramedDocument extends FrameContent {
@@ -84,7 +86,8 @@ ${notice}
 <header class="head">${subtitle ? html`<hgroup>${h1}<p>${subtitle}</p></hgroup>` : h1}${action}</header>
 <div class="content">${body}</div>
 </main>`
-  return renderDocument({ title, scheme, head, className: 'framed', body: content })
+  const refreshed = page.isRefreshed ? html`${head}<noscript><meta http-equiv="refresh" content="3"></noscript>` : head
+  return renderDocument({ title, scheme, head: refreshed, className: 'framed', body: content })
 }
 
 /** Renders a small centered page without navigation, such as the sign-in page or an error page. */

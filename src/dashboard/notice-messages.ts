@@ -56,8 +56,7 @@ export const changes = {
   'link-changed': ({ nameOr }) => html`${nameOr('Link')} changed.`,
   'links-changed': several('changed'),
   'links-redirected': (facts) => `Destinations of ${several('changed')(facts)}`,
-  'links-imported': ({ count, failed }) =>
-    `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
+  'import-planned': () => 'The plan is up to date.',
   'oidc-connected': () => 'Connected. You can sign in this way from now on.',
   'account-saved': () => 'Account saved.',
   // The form accepts a URL and stores only its host.
@@ -91,6 +90,9 @@ export const changes = {
 export const warnings = {
   'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
   'links-not-redirected': () => 'No destination was changed because none has the text any more.',
+  'import-changed': () => 'Your choices have changed the plan. Check it, then import.',
+  'import-outdated': () =>
+    'Something in the account has changed since the plan. This is the new plan: check it, then import.',
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
   'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
   'key-created-before': () =>

@@ -10,9 +10,9 @@ import type { Page, PageRequest, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { Refusal } from '../violations.ts'
 import type { FileBytes, RunImportJob } from './jobs.ts'
+import type { PlanRequest } from './plan.ts'
 import type { ProofSource } from './proof.ts'
 import { countProofs, proofSource } from './proofs/store.ts'
-import type { ReadingOptions } from './reading.ts'
 import type { Import, ImportOptions, ImportRow, ImportRowsQuery, ImportState } from './schema.ts'
 import { importRecord, rowRecord, versionedImport } from './shown.ts'
 import { domainNames, type ListedRow, listRows } from './staging/store.ts'
@@ -113,11 +113,11 @@ export class ImportActions {
   async plan(
     actor: Actor,
     file: FileBytes,
-    { type, options }: { readonly type: ReadingOptions['type']; readonly options: ImportOptions },
+    { type, options, isPartial }: Omit<PlanRequest, 'actor'>,
   ): Promise<Versioned<Import>> {
     requireScope(actor, 'links:write')
     await this.#checkOptions(actor.account, options)
-    const id = await this.#parts.run({ kind: 'plan', request: { actor, type, options }, file })
+    const id = await this.#parts.run({ kind: 'plan', request: { actor, type, options, isPartial }, file })
     const stored = found(await findImport(this.#storage, actor.account, id), 'import')
     try {
       requireTags(actor, stored)

@@ -62,6 +62,8 @@ export interface ColumnChoice {
   readonly columns: Readonly<Record<string, string>> | null
   /** Whether rows without an address get a generated alias. */
   readonly generateAliases: boolean
+  /** Whether a table needs no column for the destination and the alias, because someone will choose them. False by default. */
+  readonly isPartial?: boolean | undefined
 }
 
 /**
@@ -84,7 +86,7 @@ export function mapColumns(guessed: readonly FileColumn[], choice: ColumnChoice)
     const isTaken = field !== null && fields.includes(field)
     return { name, field: chosen.get(at) ?? (isTaken ? null : field) }
   })
-  requireFields(columns, choice)
+  if (choice.isPartial !== true) requireFields(columns, choice)
   return columns
 }
 

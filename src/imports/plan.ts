@@ -36,6 +36,8 @@ export interface PlanRequest {
   readonly actor: Actor
   readonly type: ReadingOptions['type']
   readonly options: ImportOptions
+  /** See `ColumnChoice`. */
+  readonly isPartial?: boolean | undefined
 }
 
 /** Called with the number of rows that are read or decided. */
@@ -49,14 +51,14 @@ const [rowsTogether, daysTogether] = [150, 500]
 /** Plans the import of a file. Returns its id. Throws the failures of `readFile`. */
 export async function planImport(
   db: Connection,
-  { actor, type, options }: PlanRequest,
+  { actor, type, options, isPartial }: PlanRequest,
   file: AsyncIterable<Uint8Array>,
   rules: LinkRules,
   onProgress: OnProgress = () => undefined,
 ): Promise<number> {
   const { source, time_zone, columns, generate_aliases } = options
   const reading = await readFile(file, {
-    ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases },
+    ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases, isPartial },
   })
   const { account, batchId } = actor
   const id = await db.write((tx) => createImport(tx, reading, batchId))
@@ -149,7 +151,7 @@ export async function decideAll(
     return { decided, unknown: await findUnknownTags(tx, context.account, names) }
   }
   await eachDecided(db, context, 0, save, ({ decided, unknown }) => {
-    for (const row of decided) totals.add(row)
+    for (const row of decided) totals.add(row, context.domains)
     totals.addTags(unknown)
     onProgress(decided.at(-1)?.id ?? 0)
   })

@@ -32,15 +32,18 @@ export interface StoredImport {
   /** The last row and day that are stored. */
   readonly appliedRow: number
   readonly appliedDay: number
+  /** The job that a process is doing with it; null if there is none. */
+  readonly job: Job | null
   readonly applied_at: string | null
   readonly created_at: string
   readonly updated_at: string
 }
 
-type ImportColumns = Omit<Row<'imports'>, 'account_id' | 'revision' | 'job' | 'job_token' | 'job_until_ms'>
+type ImportColumns = Omit<Row<'imports'>, 'account_id' | 'revision' | 'job_token'>
 const records = new Records<ImportColumns>('imports', [
   ...(['id', 'source', 'state', 'is_case_sensitive', 'options', 'columns', 'summary', 'batch_id'] as const),
   ...(['applied_row', 'applied_day', 'applied_at', 'created_at', 'updated_at'] as const),
+  ...(['job', 'job_until_ms'] as const),
 ])
 
 function importOf(row: ImportColumns): StoredImport {
@@ -50,6 +53,7 @@ function importOf(row: ImportColumns): StoredImport {
     isCaseSensitive: row.is_case_sensitive === 1,
     ...{ options: JSON.parse(row.options), columns: JSON.parse(row.columns), summary: JSON.parse(row.summary) },
     ...{ batchId: row.batch_id, appliedRow: row.applied_row, appliedDay: row.applied_day },
+    job: row.job_until_ms > Date.now() ? (row.job as Job | null) : null,
   }
 }
 

@@ -18,12 +18,14 @@ export class Totals {
   #first: string | null = null
   #last: string | null = null
 
-  /** Adds a row. */
-  add({ decision, content, addresses, figures }: DecidedRow): void {
+  /** Adds a row, whose hosts have these domains. */
+  add({ decision, content, addresses, figures }: DecidedRow, domains: ReadonlyMap<string, unknown>): void {
     const { outcome, losses, code } = decision
     this.#sums.rows += 1
     this.#outcomes[outcome] += 1
-    if (code === 'unmapped_host') this.#addHost(addresses[0]?.host ?? content.host ?? '')
+    if (code === 'unmapped_host') {
+      this.#addHost(addresses.find(({ host }) => domains.get(host) == null)?.host ?? content.host ?? '')
+    }
     const isNew = outcome === 'store' || outcome === 'rename'
     if (isNew || outcome === 'update') {
       for (const kind of losses) this.#losses.set(kind, (this.#losses.get(kind) ?? 0) + 1)

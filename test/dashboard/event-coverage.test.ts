@@ -72,6 +72,14 @@ const select =
     return { form: { ...rows(...links), confirmed: 'true', ...form }, events: [...events, ...others] }
   }
 
+/** Plans an import of one link. */
+async function planImport({ browser, ...place }: Owner) {
+  const { fields, made } = newLink(place)
+  const text = `url,short_url\n${fields.url},${place.domain.name}/${fields.alias}`
+  const { headers } = await browser.post('/app/import', { text })
+  return { id: Number(String(headers.location).split('/').at(-1)), made }
+}
+
 const examples: Readonly<Record<string, Make>> = {
   '/app/links': async (owner) => {
     const { fields, made } = newLink(owner)
@@ -93,11 +101,19 @@ const examples: Readonly<Record<string, Make>> = {
     assert.equal((await app.visit(visited.short_url)).status, 302)
     return { id: visited.id, events: [['link.clicks_deleted', visited]] }
   },
-  '/app/links/import': async (owner) => {
-    const { fields, made } = newLink(owner)
-    const csv = `url,alias\n${fields.url},${fields.alias}`
-    const { page } = await owner.browser.post('/app/links/import', { csv })
-    return { form: { ...page.form('/app/links/import'), what: 'create' }, events: [['link.created', made]] }
+  '/app/import/:id (apply)': async (owner) => {
+    const { id, made } = await planImport(owner)
+    const form = { ...(await owner.browser.open(`/app/import/${id}`)).form(`/app/import/${id}`), what: 'apply' }
+    return { id, form, events: [['link.created', made] as const, ['import.applied', { name: 'csv' }] as const] }
+  },
+  '/app/import/:id/apply': async (owner) => {
+    const { id, made } = await planImport(owner)
+    return { id, events: [['link.created', made] as const, ['import.applied', { name: 'csv' }] as const] }
+  },
+  '/app/import/:id/undo': async (owner) => {
+    const { id, made } = await planImport(owner)
+    await owner.browser.post(`/app/import/${id}/apply`)
+    return { id, events: [['link.deleted', made] as const, ['import.undone', { name: 'csv' }] as const] }
   },
   '/app/links/:id/addresses': changeLink('link.updated', {}, { alias: fresh('tea') }),
   '/app/links/:id/addresses/:address_id/delete': async ({ account, link }) => {
@@ -192,6 +208,8 @@ const reasons: Readonly<Record<string, string>> = {
   '/app/profile/time-zone': 'The time zone belongs to a person, not to an account.',
   '/app/switch': 'It changes a session.',
   '/app/join': 'Its events are in the account of the invitation, and have the new member as their author.',
+  '/app/import': 'It stores a plan.',
+  '/app/import/:id/proof': 'It stores what old services respond.',
   '/app/scheme': 'It sets a cookie.',
   '/app/dismiss': 'It sets a cookie.',
   '/app/dismiss-ending': 'It sets a cookie.',

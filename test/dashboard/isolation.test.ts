@@ -26,6 +26,7 @@ const app = await startApp()
 const kinds = [
   'links',
   'addresses',
+  'import',
   'domains',
   'spaces',
   'tags',
@@ -95,6 +96,8 @@ async function owner(mark: string): Promise<Owner> {
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
   const addresses = new AddressActions(app.storage, app.actions.links)
   const further = await addresses.insertion(systemActor(account), link.id, { alias: `${mark}-2` })(app.storage)
+  const body = `url,short_url\nhttps://acme.com/,${domain.name}/${mark}-3\n`
+  const planned = await app.send('POST', '/api/v1/imports', { key, body, headers: { 'content-type': 'text/csv' } })
   await app.actions.links.remove(systemActor(account), deleted.id, {}, null)
   const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })
   await app.actions.domains.remove(systemActor(account), deletedDomain.id, {}, null)
@@ -113,6 +116,7 @@ async function owner(mark: string): Promise<Owner> {
   const ids = {
     links: [link.id, deleted.id],
     addresses: [further.id],
+    import: [planned.body.data.id],
     domains: [domain.id, deletedDomain.id],
     spaces: [space.id],
     tags: [(await app.send('GET', '/api/v1/tags', { key })).body.data[0].id],
@@ -168,7 +172,8 @@ test("returns 404 for every page and form with another account's id", async () =
 /** Opens every page of an account, and asserts that it shows only records of this account, and no others. */
 async function assertPagesOf(own: Owner, browser: Browser, check: (answer: Visited, path: string) => void) {
   const pages = routes.filter(
-    ({ method, template }) => method === 'GET' && !/(?:selected|undo|sessions|options)$|static|oidc/.test(template),
+    ({ method, template }) =>
+      method === 'GET' && !/(?:selected|undo|sessions|options|links\/import)$|static|oidc/.test(template),
   )
   // Passkeys are a person's own.
   for (const { template } of pages.filter((page) => browser === own.browser || !page.template.includes('passkeys'))) {

@@ -83,7 +83,7 @@ export async function addressesSection(
       cell: ({ id }) => (id && isWriter ? confirmLink('Delete', `${path}/addresses/${id}/delete`) : null),
     },
   ]
-  const list = table({ caption: 'Addresses', columns, rows: [main, ...further], isFitted: true })
+  const list = table({ caption: 'Addresses', columns, rows: [main, ...further] })
   const form = isWriter ? await additionForm(request, link, services, further.length, state) : null
   return html`<section id="addresses"><h2>Addresses</h2>${list}${form}</section>`
 }
@@ -96,7 +96,7 @@ function addressCell({ id, short_url, exact, legacy }: Shown): Html {
     ...(legacy ? ['Imported: new aliases can’t look like this'] : []),
   ]
   const chips = words.map((each) => html`<li>${each}</li>`)
-  return html`<span class="short"><bdi class="mono" dir="ltr">${host}<wbr>${path}</bdi>${copyButton(short_url, shortUrlText(short_url))}</span>${chips.length === 0 ? null : html`<ul class="chips">${chips}</ul>`}`
+  return html`<span class="short"><bdi class="mono lines" dir="ltr">${host}<wbr>${path}</bdi>${copyButton(short_url, shortUrlText(short_url))}</span>${chips.length === 0 ? null : html`<ul class="chips">${chips}</ul>`}`
 }
 
 async function additionForm(

@@ -87,7 +87,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
   })
 }
 
-function publicHostOf(dashboardUrl: string): string | null {
+export function publicHostOf(dashboardUrl: string): string | null {
   return URL.parse(dashboardUrl)?.hostname ?? null
 }
 

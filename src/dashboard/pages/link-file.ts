@@ -8,7 +8,6 @@ import { Ticks } from '../../lib/ticks.ts'
 import { findBulkLinks } from '../../links/bulk.ts'
 import { linkBatches } from '../../links/export.ts'
 import { shownName } from '../../links/fields.ts'
-import { passwordColumn } from '../../links/import-file.ts'
 import { linkLabels, linkOf, storeLink, textOf } from '../../links/schema.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
@@ -77,4 +76,6 @@ const shownFields: readonly Field[] = ['domain_id', 'alias', 'title', 'url', 'sp
 const settings = [...new Set<Field>(['tags', 'notes', 'archived', ...(Object.keys(storeLink.fields) as Field[])])]
   .filter((field) => !shownFields.includes(field))
   .map(shownName)
+/** A column name that says that exports have no passwords. */
+const passwordColumn = 'Has a password'
 const settingLabels = settings.map((name) => (name === 'has_redirect_password' ? passwordColumn : linkLabels[name]))

@@ -5,12 +5,14 @@ import type { EventAction, RecordKind } from '../../events/event.ts'
 import type { StoredEvent } from '../../events/store.ts'
 import { colors } from '../../forms/rules.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import type { Source } from '../../imports/file-row.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
 import type { RedirectRule } from '../../rules/rules.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { tagLabels } from '../../tags/schema.ts'
 import { capitalize, exactTimeElement, formatCount, listed, quantity } from './format.ts'
+import { originOf } from './imports.ts'
 import { breakableUrl, shortUrlParts, spaceLabel } from './links.ts'
 import { ruleList } from './rules.ts'
 
@@ -136,6 +138,7 @@ export function thingOf({ record, recordId, name }: Changed, { shortUrl, known }
 
 function wordsOf(record: RecordKind, name: string, shortUrl: ShortUrl): Html {
   if (record === 'domain') return html`<bdi>${domainToUnicode(name) || name}</bdi>`
+  if (record === 'import') return html`${originOf(name as Source)}`
   if (record !== 'link') return html`<bdi>${name}</bdi>`
   const { host, path } = shortUrlParts(shortUrlOf(name, shortUrl))
   return html`<bdi dir="ltr">${host}<wbr>${path}</bdi>`
@@ -144,6 +147,7 @@ function wordsOf(record: RecordKind, name: string, shortUrl: ShortUrl): Html {
 function pageOf(record: RecordKind, id: number): string {
   if (record === 'account') return '/app/account'
   if (record === 'member' || record === 'invitation') return '/app/people'
+  if (record === 'import') return `/app/import/${id}`
   return record === 'key' ? '/app/keys' : `/app/${record}s/${id}`
 }
 

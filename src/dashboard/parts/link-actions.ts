@@ -7,7 +7,7 @@ import type { Link } from '../../links/schema.ts'
 import { actionRow, controlFor, hiddenFields, linkButton, type MenuItem, submitButton, type Viewer } from './buttons.ts'
 import { formatCount } from './format.ts'
 
-const importButton = linkButton({ label: 'Import CSV', href: '/app/links/import' })
+const importButton = linkButton({ label: 'Import', href: '/app/import' })
 const newLinkButton = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })
 
 /** Renders the buttons that create links. Returns null for viewers who can't. */

@@ -1,0 +1,226 @@
+/** The result of an import: its progress, the check of the old links, and the DNS records to change next. */
+import { allows } from '../../access/actor.ts'
+import type { Domain } from '../../domains/schema.ts'
+import { domainRecords } from '../../domains/store.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import type { UnreachableReason } from '../../imports/old-service.ts'
+import { type ProofResult, proofResults } from '../../imports/proof.ts'
+import { findHosts } from '../../imports/proofs/store.ts'
+import type { DomainChecks } from '../../reachability/checks.ts'
+import { findChecks, findReachedDomain } from '../../reachability/store.ts'
+import { livePart } from '../frame.ts'
+import type { PageContent, PageRequest } from '../page.ts'
+import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
+import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { importSteps, originOf } from '../parts/imports.ts'
+import { destination } from '../parts/links.ts'
+import { confirmLink } from '../parts/messages.ts'
+import { table } from '../parts/table.ts'
+import { dnsAdviceFor } from './domain-reachability.ts'
+import { publicHostOf } from './domains.ts'
+import type { ShownImport } from './import-plan.ts'
+import {
+  figures,
+  loadRows,
+  newAddress,
+  oldAddress,
+  type RowServices,
+  rowList,
+  rowsSection,
+  type ShownRow,
+  tabBar,
+} from './import-rows.ts'
+
+export interface ResultServices extends RowServices {
+  readonly dashboardUrl: (exchange: Exchange) => string
+  readonly checks: Pick<DomainChecks, 'cachedAddressesOf' | 'publicAddresses'>
+}
+
+export async function resultPage(
+  { stored, record }: ShownImport,
+  request: PageRequest,
+  services: ResultServices,
+): Promise<PageContent> {
+  const { state, source } = record
+  const isWriter = allows(request.actor, 'imports:write')
+  const isApplied = state === 'applied'
+  const body = html`${importSteps('result')}${progressSection({ stored, record }, isWriter)}
+${isApplied ? html`${await proofSection({ stored, record }, request, services)}${await dnsSection(record.id, request, services)}` : null}
+${state === 'undone' ? null : await rowsSection(record, request, services)}`
+  const isRunning = stored.job !== null
+  return { title: `Import ${originOf(source)}`, section: 'links', body, isRefreshed: isRunning }
+}
+
+function jobButton(id: number, verb: string, label: string, weight: 'primary' | 'plain' = 'primary'): Html {
+  return html`<form method="post" action="/app/import/${id}/${verb}">${onceField()}${submitButton({ label, weight })}</form>`
+}
+
+/** Renders a part whose script asks for its end. */
+function running(id: string, label: string, done: number, all: number): Html {
+  const bar = html`<p>${label}: ${formatCount(done)} of ${formatCount(all)}</p><progress max="${all}" value="${done}" aria-label="${label}"></progress>`
+  return livePart(id, bar)
+}
+
+function progressSection({ stored, record }: ShownImport, isWriter: boolean): Html {
+  const { id, state, outcomes, rows, applied_at, undo_until } = record
+  const writer = (control: Html) => (isWriter ? control : null)
+  const undo = confirmLink('Undo import', `/app/import/${id}/undo`)
+  const isRunning = stored.job === 'apply' || stored.job === 'undo'
+  const attributes = isRunning
+    ? html` data-refresh`
+    : html` data-arrived="${state === 'undone' ? 'Import undone' : 'Import complete'}"`
+  const content = () => {
+    switch (state) {
+      case 'applying':
+        if (isRunning) return running('apply', 'Rows imported', stored.appliedRow, rows)
+        return html`<p class="attention">The import was interrupted after ${quantity(stored.appliedRow, 'row')}. No row is stored twice.</p>${writer(html`<div class="actions">${jobButton(id, 'apply', 'Continue')}${undo}</div>`)}`
+      case 'undoing':
+        if (isRunning) return html`<p>The import is being undone.</p>`
+        return html`<p class="attention">The undo was interrupted.</p>${writer(html`<div class="actions">${jobButton(id, 'undo', 'Continue')}</div>`)}`
+      case 'undone':
+        return html`<p>The import is undone. Its links are deleted.</p>${writer(html`<div class="actions">${linkButton({ label: 'Import again', href: '/app/import' })}</div>`)}`
+      default: {
+        const changes = linkButton({ label: 'View the changes', href: `/app/history?batch_id=${stored.batchId}` })
+        const until = undo_until === null ? null : html` You can undo it until ${timeAgo(undo_until, Date.now())}.`
+        return html`<p>Imported ${timeAgo(applied_at ?? 0, Date.now())}.${until}</p>${figures(outcomes)}<div class="actions">${changes}${writer(undo)}</div>`
+      }
+    }
+  }
+  return html`<section id="progress"${attributes}><h2>Result</h2>${content()}</section>`
+}
+
+const resultNames: Readonly<Record<ProofResult, string>> = {
+  pending: 'Not checked',
+  same: 'Same response',
+  same_location: 'Same destination, other status',
+  differs: 'Different',
+  unreachable: 'No answer',
+}
+
+/** Results whose addresses need a look. */
+const differing = ['differs', 'unreachable', 'same_location'] as const
+
+async function proofSection(
+  { stored, record }: ShownImport,
+  request: PageRequest,
+  services: ResultServices,
+): Promise<Html> {
+  const { id, proof } = record
+  const all = proofResults.reduce((sum, each) => sum + proof[each], 0)
+  const checked = all - proof.pending
+  const isRunning = stored.job === 'proof'
+  const why =
+    'Waymark opens every address at the old service, and compares the response with its own. Nothing is counted. One request runs for a host at a time, at most five a second.'
+  const start = allows(request.actor, 'imports:write')
+    ? html`<div class="actions">${jobButton(id, 'proof', checked === 0 ? 'Check the old links' : proof.same === all ? 'Check again' : 'Check the others again', checked === 0 ? 'primary' : 'plain')}</div>`
+    : null
+  const shown = proofResults.flatMap((each) =>
+    proof[each] === 0
+      ? []
+      : [
+          html`<div><dt>${resultNames[each]}</dt><dd><span class="figure">${formatCount(proof[each])}</span></dd></div>`,
+        ],
+  )
+  const counts = checked === 0 ? null : html`<dl class="figures">${shown}</dl>`
+  const verdict =
+    checked === all && all > 0 && proof.same === all
+      ? html`<p>All ${quantity(all, 'address', 'addresses')} respond here as they do there.</p>`
+      : null
+  const content = isRunning
+    ? running('proof', 'Addresses checked', checked, all)
+    : html`${verdict}${counts}${start}${await differences(record, request, services)}`
+  return html`<section id="proof"${isRunning ? html` data-refresh` : html` data-arrived="Check complete"`}><h2>Check the old links</h2><p>${why}</p>${content}</section>`
+}
+
+/** Renders a page of the addresses with other responses, both of them side by side. */
+async function differences(
+  { id, proof }: ShownImport['record'],
+  request: PageRequest,
+  services: ResultServices,
+): Promise<Html | null> {
+  const found = differing.filter((each) => proof[each] > 0)
+  const [first] = found
+  if (first === undefined) return null
+  const path = `/app/import/${id}`
+  const asked = found.find((each) => each === request.query.proof) ?? first
+  const list = rowList(path, request, [], {
+    proof: asked,
+    sort: 'asc',
+    ...(request.query.proof === asked && request.query.page !== undefined && { page: request.query.page }),
+  })
+  const page = await loadRows(services, request.account, id, list.query)
+  const addresses = page.rows.flatMap((row) => row.addresses.filter(({ result }) => result === asked))
+  const tabs = found.map(
+    (each) =>
+      [`${path}?proof=${each}#proof`, `${resultNames[each]} ${formatCount(proof[each])}`, each === asked] as const,
+  )
+  type Address = ShownRow['addresses'][number]
+  const rows = table<Address>({
+    caption: resultNames[asked],
+    rows: addresses,
+    columns: [
+      {
+        label: 'Address',
+        kind: 'lead',
+        cell: (each) => html`${oldAddress(each)}<span class="leads">${newAddress(each, services.shortUrl)}</span>`,
+      },
+      {
+        label: 'Old service',
+        width: 'rest',
+        cell: (each) => response(each.old_status, each.old_location, each.reason),
+      },
+      { label: 'Here', width: 'rest', cell: (each) => response(each.new_status, each.new_location, null) },
+    ],
+  })
+  return html`${tabBar('Results', tabs)}${rows}${list.pagination(page)}`
+}
+
+const unreachable: Readonly<Record<string, string>> = {
+  points_here: 'The host already points to this server',
+  no_address: 'The host has no IP address',
+  private_address: 'The host has a private IP address',
+  no_connection: 'No connection',
+  certificate: 'The TLS certificate isn’t valid',
+  timeout: 'No response in time',
+  invalid_response: 'The response can’t be read',
+} satisfies Record<UnreachableReason, string>
+
+function response(status: number | null, location: string | null, reason: string | null): Part {
+  if (status === null) return unreachable[reason ?? ''] ?? 'No response'
+  return html`${status}${location === null ? null : html` ${destination(location, 60)}`}`
+}
+
+/** Renders what to do with the DNS of each host of the file. */
+async function dnsSection(
+  id: number,
+  request: PageRequest,
+  { storage, checks, dashboardUrl }: ResultServices,
+): Promise<Html | null> {
+  const { account, exchange } = request
+  const hosts = await findHosts(storage, id)
+  const ids = [...new Set(hosts.map(({ domain_id }) => domain_id))]
+  const found = await Promise.all(ids.map((each) => domainRecords.find(storage, account, each)))
+  const domains = new Map<number, Domain>(
+    found.flatMap((each) => (each === undefined ? [] : [[each.record.id, each.record] as const])),
+  )
+  const [last, reached] = await Promise.all([findChecks(storage, account, ids), findReachedDomain(storage, account)])
+  const publicHost = publicHostOf(dashboardUrl(exchange))
+  const parts = hosts.flatMap(({ host, domain_id }) => {
+    const domain = domains.get(domain_id)
+    if (domain === undefined) return []
+    const name = html`<bdi>${domain.name_unicode}</bdi>`
+    if (host !== '' && host !== domain.name)
+      return [
+        html`<section class="stack"><h3><bdi>${host}</bdi></h3><p>Its links are copied to ${name}. Links to <bdi>${host}</bdi> keep going to the old service, whatever you change here.</p></section>`,
+      ]
+    const check = last.get(domain_id)
+    const advice =
+      check?.answer === 'here'
+        ? html`<p>Visitors of ${name} reach this server already.</p>`
+        : dnsAdviceFor({ domain, check, publicHost, checks, reached })
+    return [html`<section class="stack"><h3>${name}</h3>${advice}</section>`]
+  })
+  if (parts.length === 0) return null
+  return html`<section id="dns"><h2>Then change the DNS</h2><p>Note the current records first. If something is wrong, change them back: the old service keeps its links until you delete them there.</p>${parts}</section>`
+}

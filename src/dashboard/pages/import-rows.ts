@@ -1,0 +1,159 @@
+/** The rows of an import: counts by outcome, and tables of them. */
+import { type Html, html } from '../../http/html.ts'
+import type { ImportActions } from '../../imports/actions.ts'
+import { type Import, type ImportRowsQuery, importOperations, type Outcome, outcomes } from '../../imports/schema.ts'
+import { type Content, domainNames, type ListedRow } from '../../imports/staging/store.ts'
+import { pathOf, type ShortUrl } from '../../names/short-url.ts'
+import type { Storage } from '../../storage/port.ts'
+import { ListState } from '../lists.ts'
+import type { PageRequest } from '../page.ts'
+import { attributes } from '../parts/buttons.ts'
+import { formatCount } from '../parts/format.ts'
+import { outcomeNames, reasonText } from '../parts/imports.ts'
+import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
+import { table } from '../parts/table.ts'
+
+export interface RowServices {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  readonly imports: ImportActions
+}
+
+/** An address of a row, with the name of its domain. */
+type Address = ListedRow['addresses'][number] & { readonly domainName: string | null }
+
+export interface ShownRow {
+  readonly row: ListedRow['row']
+  readonly content: Content
+  readonly addresses: readonly Address[]
+}
+
+/** Returns a page of the rows of the account's import. */
+export async function loadRows({ storage, imports }: RowServices, account: number, id: number, query: ImportRowsQuery) {
+  const page = await imports.listStoredRows(account, id, query)
+  const domains = page.rows.flatMap(({ addresses }) => addresses.flatMap(({ domain_id }) => domain_id ?? []))
+  const names = await domainNames(storage, account, [...new Set(domains)])
+  const rows = page.rows.map(({ row, addresses }): ShownRow => {
+    const named = addresses.map((each) => ({ ...each, domainName: names.get(each.domain_id ?? 0) ?? null }))
+    return { row, content: JSON.parse(row.content), addresses: named }
+  })
+  return { ...page, rows }
+}
+
+/** Returns the first rows with an outcome. */
+export async function firstRows(
+  services: RowServices,
+  account: number,
+  id: number,
+  outcome: Outcome,
+  per_page: number,
+): Promise<readonly ShownRow[]> {
+  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null } as const
+  return (await loadRows(services, account, id, { ...first, outcome, per_page })).rows
+}
+
+/** Returns the list of rows with the filters of the page. */
+export function rowList(path: string, { query }: PageRequest, names: readonly string[], defaults: object) {
+  const given = Object.fromEntries(names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
+  const form = importOperations.rows.query as ConstructorParameters<typeof ListState<ImportRowsQuery>>[2]
+  const none = {
+    search: [],
+    searchIn: [],
+    filter: {},
+    sortBy: 'id',
+    direction: 'asc',
+    limit: 0,
+    offset: 0,
+    after: null,
+  } as const
+  return new ListState<ImportRowsQuery>(path, { ...defaults, ...given }, form, () => none)
+}
+
+/** Renders an address of the file. */
+export function oldAddress({ host, path, domainName }: Address): Html {
+  return html`<bdi dir="ltr">${shortUrlText(`${host || (domainName ?? '')}/${pathOf(path)}`)}</bdi>`
+}
+
+/** Renders an address here. */
+export function newAddress({ domainName, alias }: Address, shortUrl: ShortUrl): Html | null {
+  if (domainName === null || alias === null) return null
+  return html`<bdi class="mono" dir="ltr">${shortUrlText(shortUrl(domainName, alias))}</bdi>`
+}
+
+/** Renders the number of rows by outcome, with other figures. */
+export function figures(
+  counts: Import['outcomes'],
+  others: readonly (readonly [label: string, value: string])[] = [],
+): Html {
+  const ofRows = outcomes.flatMap((each) =>
+    counts[each] === 0 ? [] : [[outcomeNames[each], formatCount(counts[each])] as const],
+  )
+  const all = [...ofRows, ...others].map(
+    ([label, value]) => html`<div><dt>${label}</dt><dd><span class="figure">${value}</span></dd></div>`,
+  )
+  return html`<dl class="figures">${all}</dl>`
+}
+
+/** Outcomes whose rows need a look, the most urgent first. */
+const looked: readonly Outcome[] = ['refuse', 'conflict', 'skip', 'known', 'rename']
+
+/** Renders a page of the rows that need a look, with links to the other outcomes. Returns null without any. */
+export async function rowsSection(record: Import, request: PageRequest, services: RowServices): Promise<Html | null> {
+  const found = looked.filter((each) => record.outcomes[each] > 0)
+  const [first] = found
+  if (first === undefined) return null
+  const path = `/app/import/${record.id}`
+  const asked = found.find((each) => each === request.query.outcome) ?? first
+  const list = rowList(path, request, ['page', 'per_page'], { outcome: asked, sort: 'asc' })
+  const page = await loadRows(services, request.account, record.id, list.query)
+  const tabs = found.map(
+    (each) =>
+      [
+        `${path}?outcome=${each}#rows`,
+        `${outcomeNames[each]} ${formatCount(record.outcomes[each])}`,
+        each === asked,
+      ] as const,
+  )
+  const rows = table<ShownRow>({
+    caption: outcomeNames[asked],
+    rows: page.rows,
+    columns: [
+      {
+        label: 'Address',
+        kind: 'lead',
+        cell: ({ addresses, content }) =>
+          html`${addresses.slice(0, 1).map(oldAddress)}<span class="leads">${destination(content.fields.url ?? '', 48)}</span>`,
+      },
+      {
+        label: page.rows.some(({ row }) => row.line !== null) ? 'Line' : 'Row',
+        kind: 'number',
+        cell: ({ row }) => formatCount(row.line ?? row.id),
+      },
+      { label: 'Reason', width: 'rest', cell: (row) => reasonOf(row, services.shortUrl) },
+    ],
+  })
+  return html`<section id="rows"><h2>Rows to look at</h2>${tabBar('Outcomes', tabs)}${rows}${list.pagination(page)}</section>`
+}
+
+/** Renders links to the other parts of a table. */
+export function tabBar(
+  label: string,
+  tabs: readonly (readonly [href: string, words: string, isCurrent: boolean])[],
+): Html {
+  const links = tabs.map(
+    ([href, words, isCurrent]) =>
+      html`<a${attributes({ href, 'aria-current': isCurrent ? 'true' : null })}>${words}</a>`,
+  )
+  return html`<div class="periods"><nav aria-label="${label}">${links}</nav></div>`
+}
+
+function reasonOf({ row, addresses }: ShownRow, shortUrl: ShortUrl): Html {
+  const { outcome, code, message, link_id } = row
+  if (outcome === 'refuse') return html`${truncateMiddle(reasonText(code, message), 300)}`
+  const [address] = addresses
+  const name = address === undefined ? null : newAddress(address, shortUrl)
+  if (outcome === 'rename') return html`Becomes ${name}`
+  if (link_id === null) return html`An earlier row is the same.`
+  const link = html`<a href="/app/links/${link_id}">${name ?? 'A link'}</a>`
+  return outcome === 'known' ? html`${link} exists with the same values.` : html`${link} has another destination.`
+}
