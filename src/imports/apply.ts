@@ -14,11 +14,12 @@ import type { Outcome as Stored } from '../links/batch-results.ts'
 import type { LinkRow, NewLink } from '../links/schema.ts'
 import { changeLink, linkRecords, lockLinks } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
+import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
 import type { Outcome } from './schema.ts'
-import { type Decision, readDays, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
+import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
 import { advance, type Lease, type StoredImport } from './store.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */

@@ -10,8 +10,8 @@ import {
   limitValues,
 } from '../analytics/day.ts'
 import { foldCase } from '../lib/text.ts'
+import type { AddressDay } from './days/store.ts'
 import type { FileClicks } from './file-row.ts'
-import type { AddressDay } from './staging/store.ts'
 
 /** Code points of a path that are stored: more than an alias can have. */
 const maxPath = 256

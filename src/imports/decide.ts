@@ -11,18 +11,11 @@ import { isLegacyAlias, parseAlias } from '../names/alias.ts'
 import { rulesOf } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
 import type { Violation } from '../violations.ts'
+import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { readChange, readNewLink } from './links.ts'
 import type { ImportOptions } from './schema.ts'
-import {
-  type DaySums,
-  type Decision,
-  daySums,
-  entriesWith,
-  findRows,
-  type StagedAddress,
-  type StagedRow,
-} from './staging/store.ts'
+import { type Decision, entriesWith, findRows, type StagedAddress, type StagedRow } from './staging/store.ts'
 
 /** What decisions depend on, apart from the rows. */
 export interface PlanContext {

@@ -11,20 +11,13 @@ import { hashPassword } from '../links/password.ts'
 import type { Db } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { mapColumns } from './csv-columns.ts'
+import { countOrphans, stageDays } from './days/store.ts'
 import { addressColumns, ClickDays } from './days.ts'
 import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
 import { type ReadingOptions, readCells, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
-import {
-  type Content,
-  countOrphans,
-  deleteAddresses,
-  readRows,
-  type StagedRow,
-  saveRows,
-  stageDays,
-} from './staging/store.ts'
+import { type Content, deleteAddresses, readRows, type StagedRow, saveRows } from './staging/store.ts'
 import { advance, createImport, hideImport, type Lease, publishPlan, type StoredImport } from './store.ts'
 import { Totals } from './totals.ts'
 

@@ -1,6 +1,5 @@
 /** Queries of the rows, addresses and days of an import. Callers have found the import by its account. */
 import { type ExpressionBuilder, sql } from 'kysely'
-import type { DayRow } from '../../analytics/day.ts'
 import { countedMatches, type Db, type Page, parts, type Storage } from '../../storage/port.ts'
 import { CachedQuery, query, type Row } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
@@ -177,7 +176,12 @@ export async function addressesOf(
 ): Promise<ReadonlyMap<number, readonly Row<'import_addresses'>[]>> {
   if (rows.length === 0) return new Map()
   const own = query.selectFrom('import_addresses').selectAll().where('import_id', '=', importId)
-  const found = await db.execute(own.where('row_id', 'in', rows).orderBy('row_id').orderBy('position'))
+  const found: Row<'import_addresses'>[] = []
+  for (const some of parts(rows)) {
+    const build = () => own.where('row_id', 'in', some).orderBy('row_id').orderBy('position')
+    const named = new CachedQuery<Row<'import_addresses'>>(`${some.length} rows' addresses`, [importId, ...some], build)
+    found.push(...(await db.execute(named)))
+  }
   return Map.groupBy(found, ({ row_id }) => row_id)
 }
 
@@ -263,116 +267,23 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
   const entries = own.select(['row_id', 'host', 'path', 'folded', 'alias'])
   const found: FileEntry[] = []
   for (const some of parts(folded)) {
-    const counted = own.select('folded').where('folded', 'in', some).groupBy('folded')
-    const many = await db.execute(counted.having(({ fn }) => fn.countAll(), '>', maxSame))
+    const counted = () => own.select('folded').where('folded', 'in', some).groupBy('folded')
+    const frequentOnes = () => counted().having(({ fn }) => fn.countAll(), '>', maxSame)
+    type Frequent = Pick<FileEntry, 'folded'>
+    const many = await db.execute(
+      new CachedQuery<Frequent>(`${some.length} frequent entries`, [importId, ...some, maxSame], frequentOnes),
+    )
     const frequent = new Set(many.map((row) => row.folded))
-    const others = some.filter((each) => !frequent.has(each))
-    if (others.length > 0) found.push(...(await db.execute(entries.where('folded', 'in', others))))
+    for (const others of parts(some.filter((each) => !frequent.has(each)))) {
+      const build = () => entries.where('folded', 'in', others)
+      const named = new CachedQuery<FileEntry>(`${others.length} import entries`, [importId, ...others], build)
+      found.push(...(await db.execute(named)))
+    }
     for (const each of frequent) {
       found.push(...(await db.execute(entries.where('folded', '=', each).orderBy('row_id').limit(maxSame))))
     }
   }
   return found
-}
-
-/** Clicks on one link and day. */
-export interface AddressDay extends Omit<DayRow, 'unique_clicks' | 'previews'> {
-  readonly host: string
-  readonly path: string
-  readonly folded: string
-  readonly day: number
-}
-
-/** Stores clicks. Several for one address and day add up. */
-export async function stageDays(tx: Db, importId: number, days: readonly AddressDay[]): Promise<void> {
-  for (const some of parts(days, storedTogether)) {
-    const rows = some.map((day) => ({ import_id: importId, ...day }))
-    await tx.execute(query.insertInto('import_days').values(rows))
-  }
-}
-
-/** The clicks of an address on all its days. `last` is the last day with human clicks. */
-export interface DaySums {
-  readonly host: string
-  readonly path: string
-  readonly clicks: number
-  readonly bots: number
-  readonly days: number
-  readonly last: number | null
-}
-
-/** Returns the clicks of the addresses with these folded aliases. */
-export async function daySums(db: Db, importId: number, folded: readonly string[]): Promise<DaySums[]> {
-  const found: DaySums[] = []
-  for (const some of parts(folded)) {
-    const own = query.selectFrom('import_days').where('import_id', '=', importId).where('folded', 'in', some)
-    const sums = own
-      .groupBy(['folded', 'host', 'path'])
-      .select(['host', 'path'])
-      .select(({ fn }) => [fn.sum('clicks').as('clicks'), fn.sum('bots').as('bots')])
-      .select(({ fn }) => [fn.count('day').distinct().as('days')])
-      .select(sql<number | null>`max(case when clicks > 0 then day end)`.as('last'))
-    for (const row of await db.execute(sums)) {
-      const { host, path, clicks, bots, days, last } = row
-      found.push({ host, path, clicks: Number(clicks), bots: Number(bots), days: Number(days), last })
-    }
-  }
-  return found
-}
-
-/** Counts the addresses with clicks that no row of the file has. */
-export async function countOrphans(db: Db, importId: number): Promise<number> {
-  const orphans = sql<{ total: number }>`select count(*) as total from (
-    select distinct host, path from import_days where import_id = ${importId} and not exists (
-      select 1 from import_addresses where import_addresses.import_id = ${importId}
-        and import_addresses.folded = import_days.folded and import_addresses.host = import_days.host
-        and import_addresses.path = import_days.path)) as orphans`
-  const [row] = await db.execute(query.selectNoFrom(sql<number>`(${orphans})`.as('total')))
-  return Number(row?.total)
-}
-
-/** A staged day, and the link that its row has stored. */
-export interface LinkedDay extends Pick<Row<'import_days'>, 'id' | 'day' | 'hours' | 'breakdowns'> {
-  readonly link: number
-}
-
-/** Reads days after a day, in the order of their ids, with the stored links. Returns up to which id they are read. */
-export async function readDays(
-  db: Db,
-  importId: number,
-  after: number,
-  limit: number,
-): Promise<{ readonly days: readonly LinkedDay[]; readonly until: number | null }> {
-  const some = query
-    .selectFrom('import_days')
-    .selectAll()
-    .where('import_id', '=', importId)
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit)
-  const all = await db.execute(some)
-  const folded = [...new Set(all.map((day) => day.folded))]
-  const stored = folded.length === 0 ? [] : await db.execute(storedLinks(importId, folded))
-  const links = new Map(stored.map(({ host, path, link_id }) => [`${host} ${path}`, link_id]))
-  const days = all.flatMap(({ id, host, path, day, hours, breakdowns }) => {
-    const link = links.get(`${host} ${path}`)
-    return link == null ? [] : [{ id, day, hours, breakdowns, link }]
-  })
-  return { days, until: all.at(-1)?.id ?? null }
-}
-
-/** Selects the addresses with these folded aliases whose rows have stored a link. */
-function storedLinks(importId: number, folded: readonly string[]) {
-  return query
-    .selectFrom('import_addresses')
-    .innerJoin('import_rows', (join) =>
-      join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
-    )
-    .select(['host', 'path', 'link_id'])
-    .where('import_addresses.import_id', '=', importId)
-    .where('folded', 'in', folded)
-    .where('outcome', 'in', ['store', 'rename'])
-    .where('link_id', 'is not', null)
 }
 
 /** Deletes some of the rows, addresses and days of an import. Returns whether there may be more. */

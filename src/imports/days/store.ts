@@ -1,0 +1,111 @@
+/** Queries of the clicks of an import by address and day. Callers have found the import by its account. */
+import { sql } from 'kysely'
+import type { DayRow } from '../../analytics/day.ts'
+import { type Db, parts } from '../../storage/port.ts'
+import { CachedQuery, query, type Row } from '../../storage/schema.ts'
+
+/** Rows that one statement stores. */
+const storedTogether = 64
+
+/** Clicks on one link and day. */
+export interface AddressDay extends Omit<DayRow, 'unique_clicks' | 'previews'> {
+  readonly host: string
+  readonly path: string
+  readonly folded: string
+  readonly day: number
+}
+
+/** Stores clicks. Several for one address and day add up. */
+export async function stageDays(tx: Db, importId: number, days: readonly AddressDay[]): Promise<void> {
+  for (const some of parts(days, storedTogether)) {
+    const rows = some.map((day) => ({ import_id: importId, ...day }))
+    await tx.execute(query.insertInto('import_days').values(rows))
+  }
+}
+
+/** The clicks of an address on all its days. `last` is the last day with human clicks. */
+export interface DaySums {
+  readonly host: string
+  readonly path: string
+  readonly clicks: number
+  readonly bots: number
+  readonly days: number
+  readonly last: number | null
+}
+
+/** Returns the clicks of the addresses with these folded aliases. */
+export async function daySums(db: Db, importId: number, folded: readonly string[]): Promise<DaySums[]> {
+  const found: DaySums[] = []
+  for (const some of parts(folded)) {
+    const own = () => query.selectFrom('import_days').where('import_id', '=', importId).where('folded', 'in', some)
+    const sums = () =>
+      own()
+        .groupBy(['folded', 'host', 'path'])
+        .select(['host', 'path'])
+        .select(({ fn }) => [fn.sum('clicks').as('clicks'), fn.sum('bots').as('bots')])
+        .select(({ fn }) => [fn.count('day').distinct().as('days')])
+        .select(sql<number | null>`max(case when clicks > 0 then day end)`.as('last'))
+    for (const row of await db.execute(
+      new CachedQuery<DaySums>(`${some.length} day sums`, [importId, ...some], sums),
+    )) {
+      const { host, path, clicks, bots, days, last } = row
+      found.push({ host, path, clicks: Number(clicks), bots: Number(bots), days: Number(days), last })
+    }
+  }
+  return found
+}
+
+/** Counts the addresses with clicks that no row of the file has. */
+export async function countOrphans(db: Db, importId: number): Promise<number> {
+  const orphans = sql<{ total: number }>`select count(*) as total from (
+    select distinct host, path from import_days where import_id = ${importId} and not exists (
+      select 1 from import_addresses where import_addresses.import_id = ${importId}
+        and import_addresses.folded = import_days.folded and import_addresses.host = import_days.host
+        and import_addresses.path = import_days.path)) as orphans`
+  const [row] = await db.execute(query.selectNoFrom(sql<number>`(${orphans})`.as('total')))
+  return Number(row?.total)
+}
+
+/** A staged day, and the link that its row has stored. */
+export interface LinkedDay extends Pick<Row<'import_days'>, 'id' | 'day' | 'hours' | 'breakdowns'> {
+  readonly link: number
+}
+
+/** Reads days after a day, in the order of their ids, with the stored links. Returns up to which id they are read. */
+export async function readDays(
+  db: Db,
+  importId: number,
+  after: number,
+  limit: number,
+): Promise<{ readonly days: readonly LinkedDay[]; readonly until: number | null }> {
+  const some = query
+    .selectFrom('import_days')
+    .selectAll()
+    .where('import_id', '=', importId)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+  const all = await db.execute(some)
+  const folded = [...new Set(all.map((day) => day.folded))]
+  const stored = folded.length === 0 ? [] : await db.execute(storedLinks(importId, folded))
+  const links = new Map(stored.map(({ host, path, link_id }) => [`${host} ${path}`, link_id]))
+  const days = all.flatMap(({ id, host, path, day, hours, breakdowns }) => {
+    const link = links.get(`${host} ${path}`)
+    return link == null ? [] : [{ id, day, hours, breakdowns, link }]
+  })
+  return { days, until: all.at(-1)?.id ?? null }
+}
+
+/** Selects the addresses with these folded aliases whose rows have stored a link. */
+function storedLinks(importId: number, folded: readonly string[]) {
+  return query
+    .selectFrom('import_addresses')
+    .innerJoin('import_rows', (join) =>
+      join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
+    )
+    .select(['host', 'path', 'link_id'])
+    .where('import_addresses.import_id', '=', importId)
+    .where('folded', 'in', folded)
+    .where('outcome', 'in', ['store', 'rename'])
+    .where('link_id', 'is not', null)
+}
