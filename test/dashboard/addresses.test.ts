@@ -85,7 +85,7 @@ test('the form of an address shows errors next to its controls, and keeps what p
   }
   const looping = await owner.link({ url: `http://${owner.domain.name}/loop` })
   const { page } = await browser.post(`/app/links/${looping.id}/addresses`, { alias: 'loop' })
-  assert.match(section(page), /must not be this short link itself/)
+  assert.match(section(page), /would be its own address/)
   assert.equal((await browser.post('/app/links/99999/addresses', { alias: 'x' })).status, 404)
 })
 
