@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Answer, Json } from './client.ts'
 import type { Place } from './links-api.ts'
+import { eventually } from './processes.ts'
 
 /** Sends a file to be planned. */
 export function sendFile(
@@ -33,10 +34,25 @@ export async function rowsOf({ send }: Place, id: number, query = 'per_page=100'
 }
 
 /** Applies an import and returns it. */
-export async function applyImport({ send }: Place, { id }: Json): Promise<Json> {
-  const answer = await send('POST', `/imports/${id}/apply`)
-  assert.equal(answer.status, 200, answer.text)
-  return answer.body.data
+export function applyImport(place: Place, { id }: Json): Promise<Json> {
+  return finished(place, `/imports/${id}`, 'apply')
+}
+
+/** Undoes an import and returns it. */
+export function undoImport(place: Place, { id }: Json): Promise<Json> {
+  return finished(place, `/imports/${id}`, 'undo')
+}
+
+/** Runs a job. A busy machine may need more than the second for which a request waits. */
+async function finished({ send }: Place, path: string, job: 'apply' | 'undo'): Promise<Json> {
+  const answer = await send('POST', `${path}/${job}`)
+  assert.ok(answer.status === 200 || answer.status === 202, answer.text)
+  let { data } = answer.body
+  await eventually(async () => {
+    if (answer.status === 202) data = (await send('GET', path)).body.data
+    return ['applied', 'undone'].includes(data.state) && (job === 'apply' || data.state === 'undone')
+  })
+  return data
 }
 
 export async function linksOf({ send }: Place): Promise<Json[]> {

@@ -13,6 +13,7 @@ import {
   sendFile,
   table,
   tea,
+  undoImport,
 } from '../../test/imports.ts'
 import { assertRefused, newPlace } from '../../test/links-api.ts'
 
@@ -176,7 +177,7 @@ test('conflict: refuse blocks, skip omits, rename appends a number, update repla
   const changed = (await place.send('GET', `/links/${taken.id}`)).body.data
   assert.deepEqual([changed.url, changed.title, changed.tags], [`${tea}/new`, 'New', ['a', 'b']])
   assert.deepEqual(outcomesOf(await planFile(place, file, { conflict: 'update' })), ['known', 'known'])
-  await place.send('POST', `/imports/${update.id}/undo`)
+  await undoImport(place, update)
   const back = (await place.send('GET', `/links/${taken.id}`)).body.data
   assert.deepEqual([back.url, back.title, back.tags], [`${tea}/old`, 'Old', ['a']])
   assert.deepEqual(
@@ -202,8 +203,7 @@ test('an export of Waymark changes only the edited field in update mode', async 
     after.map(({ updated_at: _, ...link }) => link),
     before.map(({ updated_at: _, ...link }) => ({ ...link, url: link.url.replace('utm=', 'utm_id=') })),
   )
-  const undone = await place.send('POST', `/imports/${planned.id}/undo`)
-  assert.equal(undone.body.data.state, 'undone')
+  assert.equal((await undoImport(place, planned)).state, 'undone')
   assert.deepEqual(
     (await linksOf(place)).map(({ url }) => url),
     before.map(({ url }) => url),
