@@ -262,7 +262,7 @@ describe('a move to another domain', () => {
   })
 
   test('says why nothing moves, or why a move can’t be undone', async () => {
-    const { domain, other, link, browser, confirm } = await newEditor()
+    const { domain, other, link, browser } = await newEditor()
     const [here, there] = [await link({ alias: 'same' }), await link({ alias: 'same', domain_id: other.id })]
     const form = { what: 'move', to: `domain-${other.id}` }
     const { page } = await browser.post(selected, { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on' })
@@ -274,7 +274,8 @@ describe('a move to another domain', () => {
     const gone = await browser.post(selected, { ...form, 'row-99999': 'on' })
     assert.equal(gone.headers.location, '/app/links')
     const moving = await link({ alias: 'moving' })
-    const moved = await confirm({ ...form, [`row-${moving.id}`]: 'on' })
+    const { page: question } = await browser.post(selected, { ...form, [`row-${moving.id}`]: 'on' })
+    const moved = await browser.after(await browser.submit(question, selected, { keep_addresses: undefined }))
     await browser.post(`/app/domains/${domain.id}/delete`, { name: domain.name })
     const { page: result } = await browser.submit(moved, undoPath)
     assert.equal(result.heading, 'Nothing was undone')

@@ -19,7 +19,7 @@ import { changedValues } from '../parts/changes.ts'
 import { checkbox, collapsibleSection, FormState, radioGroup, selectField, textField } from '../parts/fields.ts'
 import { formatCount, formatDay, quantity } from '../parts/format.ts'
 import { importSteps, lossText, originOf } from '../parts/imports.ts'
-import { destination } from '../parts/links.ts'
+import { destination, truncateMiddle } from '../parts/links.ts'
 import { notice } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { formZone, timeZoneField } from '../parts/time-zones.ts'
@@ -328,7 +328,7 @@ function linkTable(
         label: 'Destination',
         width: 'rest',
         cell: ({ content: { fields } }) =>
-          html`<div>${fields.title ? html`<bdi>${fields.title}</bdi><br>` : null}${destination(fields.url ?? '', 48)}</div>`,
+          html`<div>${fields.title ? html`<bdi>${truncateMiddle(fields.title, 80)}</bdi><br>` : null}${destination(fields.url ?? '', 48)}</div>`,
       },
       {
         label: 'Tags',
