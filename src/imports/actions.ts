@@ -13,7 +13,14 @@ import type { FileBytes, RunImportJob } from './jobs.ts'
 import type { PlanRequest } from './plan.ts'
 import type { ProofSource } from './proof.ts'
 import { countProofs, proofSource } from './proofs/store.ts'
-import type { Import, ImportOptions, ImportRow, ImportRowsQuery, ImportState } from './schema.ts'
+import {
+  type Import,
+  type ImportOptions,
+  type ImportRow,
+  type ImportRowsQuery,
+  type ImportState,
+  leftOut,
+} from './schema.ts'
 import { importRecord, rowRecord, versionedImport } from './shown.ts'
 import { domainNames, type ListedRow, listRows } from './staging/store.ts'
 import {
@@ -145,7 +152,7 @@ export class ImportActions {
   }
 
   async #checkOptions(account: number, { domain_map, space_id }: ImportOptions): Promise<void> {
-    const names = [...new Set(Object.values(domain_map ?? {}))]
+    const names = [...new Set(Object.values(domain_map ?? {}))].filter((name) => name !== leftOut)
     const known = await domainsNamed(this.#storage, account, names)
     const missing = names.filter((name) => !known.has(name))
     const violations = missing.map((name) => new Refusal('unknown_domain.name', { name }).at('domain_map'))

@@ -176,7 +176,7 @@ type Results = Map<number, LinkRow | Failure>
 
 /** Stores the links of new rows. */
 async function addLinks(tx: Db, author: Actor, context: PlanContext, rows: readonly StagedRow[]): Promise<Results> {
-  const hosts = rows.map(({ content, addresses }) => addresses[0]?.host ?? content.host ?? '')
+  const hosts = rows.map(({ content, addresses }) => addresses.find(isUsed)?.host ?? content.host ?? '')
   await findDomains(tx, context, hosts)
   const figures = await findFigures(tx, context.importId, rows)
   const links = rows.map((row, at) => {
@@ -193,12 +193,18 @@ function recordOf(outcome: Stored | null): LinkRow | Failure {
   return outcome === null || outcome instanceof Failure ? (outcome ?? notFound('link')) : outcome.record
 }
 
+/** Returns whether a link gets an address of its row: the options can leave out those of a host. */
+function isUsed({ alias }: StagedRow['addresses'][number]): boolean {
+  return alias !== null
+}
+
 function insertedLink(
-  { addresses: [main, ...others], content }: StagedRow,
+  { addresses, content }: StagedRow,
   values: NewLink,
   domain_id: number,
   { clicks, bots, lastDay }: Figures,
 ): InsertedLink {
+  const [main, ...others] = addresses.filter(isUsed)
   // The hour is unknown, and noon is on this day in most time zones.
   const last_clicked_ms = lastDay === null ? null : Math.min(Date.now(), (lastDay + 0.5) * dayMs)
   const history = { created_at: content.created_at, clicks, bots, last_clicked_ms }

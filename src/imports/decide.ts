@@ -14,7 +14,7 @@ import type { Violation } from '../violations.ts'
 import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { readChange, readNewLink } from './links.ts'
-import type { ImportOptions } from './schema.ts'
+import { type ImportOptions, leftOut } from './schema.ts'
 import { type Decision, entriesWith, findRows, type StagedAddress, type StagedRow } from './staging/store.ts'
 
 /** What decisions depend on, apart from the rows. */
@@ -86,11 +86,12 @@ export async function findDomains(
 }
 
 /** Returns the addresses of a row on domains of the account, or why it has none. */
-function locate({ domains }: PlanContext, { content, addresses }: StagedRow): Located[] | Refused {
+function locate({ domains, options }: PlanContext, { content, addresses }: StagedRow): Located[] | Refused {
   if (content.refusal !== null) return content.refusal
   const located: Located[] = []
   for (const address of addresses) {
     const { host, path } = address
+    if (options.domain_map?.[host] === leftOut) continue
     const domain = domains.get(host)
     if (domain == null) return unmapped(host)
     if (path === '') return refusals.root
@@ -99,7 +100,8 @@ function locate({ domains }: PlanContext, { content, addresses }: StagedRow): Lo
     if (legacy && !isLegacyAlias(alias)) return refusals.alias
     located.push({ ...address, domain, domain_id: domain.id, alias, legacy, exact: false })
   }
-  if (located.length === 0 && !domains.get(content.host ?? '')) return unmapped(content.host ?? '')
+  const host = addresses[0]?.host ?? content.host ?? ''
+  if (located.length === 0 && !domains.get(host)) return unmapped(host)
   return located
 }
 
@@ -236,8 +238,10 @@ function resultFor(row: StagedRow, figures: Figures): Result {
   const losses: LossKind[] = [...row.content.losses]
   if (figures.clicks > 0 && figures.days === 0) losses.push('click_times')
   const none = row.addresses.map((address) => ({ ...address, domain_id: null, alias: null }))
-  return (outcome, own = {}, addresses = none, tags = []) => ({
-    ...{ ...row, addresses, figures: { ...figures, tags } },
+  const keyOf = ({ host, path }: StagedAddress) => `${host} ${path}`
+  return (outcome, own = {}, addresses = [], tags = []) => ({
+    ...{ ...row, figures: { ...figures, tags } },
+    addresses: none.map((each) => addresses.find((address) => keyOf(address) === keyOf(each)) ?? each),
     decision: { outcome, code: null, message: null, linkId: null, changes: null, losses, ...own },
   })
 }

@@ -324,3 +324,22 @@ test('generates aliases for rows without one, if asked', async () => {
     ],
   )
 })
+
+test('leaves out the addresses of a host with `-`, and refuses rows that have no others', async () => {
+  const place = await newPlace(app)
+  const host = place.domain.name
+  const file = `Link,Custom Link,Destination URL
+https://bit.ly/a1,https://${host}/Menu,${tea}/
+https://bit.ly/a2,,${tea}/cups
+`
+  assert.deepEqual(outcomesOf(await planFile(place, file)), ['unmapped_host', 'unmapped_host'])
+  const planned = await planFile(place, file, { domain_map: 'bit.ly=-' })
+  assert.deepEqual(outcomesOf(planned), ['store', 'unmapped_host'])
+  assert.equal(planned.case_insensitive, 1)
+  assert.deepEqual(planned.unmapped_hosts, ['bit.ly'])
+  await applyImport(place, planned)
+  const [menu, ...others] = await linksOf(place)
+  assert.deepEqual([menu.alias, others], ['Menu', []])
+  const { body } = await place.send('GET', `/links/${menu.id}/addresses`)
+  assert.deepEqual(body.data, [])
+})

@@ -43,8 +43,11 @@ function pairs(
   }
 }
 
+/** The domain of hosts whose addresses are left out. */
+export const leftOut = '-'
+
 function hostPair(host: string, domain: string): readonly [string, string] | null {
-  const [from, to] = [host === '*' ? host : domainToASCII(host), domainToASCII(domain)]
+  const [from, to] = [host === '*' ? host : domainToASCII(host), domain === leftOut ? domain : domainToASCII(domain)]
   return from === '' || to === '' ? null : [from, to]
 }
 
@@ -62,7 +65,7 @@ const timeZone: Rule<string> = {
 }
 
 const hosts =
-  'Domains for the hosts of the file, as `old.host=domain.name` pairs with commas between them. `*` stands for rows without a host. A host that is a domain of the account needs no pair.'
+  'Domains for the hosts of the file, as `old.host=domain.name` pairs with commas between them. `*` stands for rows without a host, and `-` in place of a domain leaves out the addresses of a host if their rows have others. A host that is a domain of the account needs no pair.'
 const columns =
   'Fields for the columns of a `csv` file, as `Column name=field` pairs with commas between them. `-` leaves a column out.'
 const aliases = 'If true, rows of a `csv` file without an alias get a generated one. Printed links will not work then.'

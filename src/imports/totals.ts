@@ -31,7 +31,7 @@ export class Totals {
       for (const kind of losses) this.#losses.set(kind, (this.#losses.get(kind) ?? 0) + 1)
     }
     if (!isNew) return
-    for (const { exact } of addresses) this.#sums[exact ? 'exact' : 'case_insensitive'] += 1
+    for (const { exact, alias } of addresses) if (alias !== null) this.#sums[exact ? 'exact' : 'case_insensitive'] += 1
     this.#sums.clicks += figures.clicks
     this.#sums.click_days += figures.days
     this.#addTime(content.created_at)

@@ -125,7 +125,7 @@ describe('a plan', () => {
     )
     assert.deepEqual(figures(page), ['Errors3'])
     assert.match(page.text, /Links on bit\.ly \(2 rows\)/)
-    assert.match(page.text, /bit\.ly belongs to the service, so its links can’t move/)
+    assert.match(page.text, /bit\.ly belongs to the service, so addresses on it can’t move/)
     assert.match(section(page, 'rows'), /bit\.ly\/a.*No domain is chosen for its host/s)
     const next = await choose(owner, path, { 'host.bit.ly': owner.domain.name })
     assert.deepEqual(figures(next), ['New links2', 'Errors1'])

@@ -7,7 +7,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/decide.ts'
-import { type Import, type ImportOptions, importOptions, type Outcome } from '../../imports/schema.ts'
+import { type Import, type ImportOptions, importOptions, leftOut, type Outcome } from '../../imports/schema.ts'
 import type { ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -97,7 +97,7 @@ export async function planPage(
   services: RowServices,
 ): Promise<PageContent> {
   const state = given ?? new FormState(planValues(stored))
-  const names = Object.values(stored.options.domain_map ?? {})
+  const names = Object.values(stored.options.domain_map ?? {}).filter((name) => name !== leftOut)
   const choices = await loadChoices(services.storage, request.account, { spaces: [stored.options.space_id] })
   const isWriter = allows(request.actor, 'imports:write')
   const questions = html`${columnQuestion(stored, state)}${hostQuestions(stored, state, choices, names)}${conflictQuestion(stored, state)}`
@@ -196,7 +196,7 @@ function columnQuestion(stored: StoredImport, state: FormState): Html | null {
 
 /** Asks once for each unknown host. */
 function hostQuestions(
-  { options, summary }: StoredImport,
+  { source, options, summary }: StoredImport,
   state: FormState,
   { domains }: Choices,
   mapped: readonly string[],
@@ -210,12 +210,18 @@ function hostQuestions(
     const isOwn = host === '*'
     const rows = summary.unmapped_hosts.find((each) => (each.host || '*') === host)?.rows
     const what = isOwn ? 'Rows without a host' : `Links on ${domainToUnicode(host)}`
-    const vendor = `${host} belongs to the service, so its links can’t move. Choose a domain to copy them: printed links keep going to ${host}.`
+    const vendor = `${host} belongs to the service, so addresses on it can’t move. Choose a domain to copy them: printed links keep going to ${host}.`
     return selectField(state, {
       name: `host.${host}`,
       label: rows === undefined ? what : `${what} (${quantity(rows, 'row')})`,
       ...(vendors.includes(host) && { help: vendor }),
-      options: [{ value: '', label: isOwn ? 'Leave these rows out' : 'Leave these links out' }, ...choices],
+      options: [
+        { value: '', label: isOwn ? 'Leave these rows out' : 'Leave these links out' },
+        ...(source !== 'bitly'
+          ? []
+          : [{ value: leftOut, label: 'Leave these addresses out, and import links that have another' }]),
+        ...choices,
+      ],
     })
   })
   return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain for these. <a href="/app/domains/new">Add a domain</a>, or choose one.</p>${fields}</section>`

@@ -5,9 +5,10 @@ import { Failure, found, validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
+import { vendors } from '../../imports/decide.ts'
 import { sources } from '../../imports/file-row.ts'
 import { importPageOf } from '../../imports/routes.ts'
-import { type Import, importOperations, importOptions, maxFileBytes } from '../../imports/schema.ts'
+import { type Import, importOperations, importOptions, leftOut, maxFileBytes } from '../../imports/schema.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
@@ -168,7 +169,7 @@ async function planFile(request: PageRequest, services: Services): Promise<Redir
   try {
     const id = await semaphores.plans.run(async () => {
       const { record } = await imports.plan(actor, bytes, { type: null, options, isPartial: true })
-      await useOnlyDomain(request, record, services)
+      await answerHosts(request, record, services)
       return record.id
     }, String(account))
     return new Redirect(`${home}/${id}`)
@@ -177,12 +178,26 @@ async function planFile(request: PageRequest, services: Services): Promise<Redir
   }
 }
 
-/** Gives rows without a host the domain of an account that has only one. */
-async function useOnlyDomain({ actor }: PageRequest, record: Import, { imports, storage }: Services): Promise<void> {
+/**
+ * Gives rows without a host the domain of an account that has only one. Leaves out the addresses of services, which can't move,
+ * so that rows with another address are imported. What the user has chosen stays.
+ */
+async function answerHosts(
+  { actor, fields }: PageRequest,
+  record: Import,
+  { imports, storage }: Services,
+): Promise<void> {
   const [only, second] = (await loadChoices(storage, actor.account, {})).domains
-  if (only === undefined || second !== undefined || !record.unmapped_hosts.includes('*')) return
+  const hosts = record.unmapped_hosts.filter((host) => fields[`host.${host}`] === undefined)
+  const isSingle = only !== undefined && second === undefined && hosts.includes('*')
+  const answers = [
+    ...(isSingle ? [['*', only.name]] : []),
+    ...hosts.filter((host) => vendors.includes(host)).map((host) => [host, leftOut]),
+  ]
+  if (answers.length === 0) return
   const stored = found(await imports.findStored(actor.account, record.id), 'import')
-  await imports.replan(actor, record.id, { domain_map: { ...stored.options.domain_map, '*': only.name } })
+  const domain_map = { ...Object.fromEntries(answers), ...stored.options.domain_map }
+  await imports.replan(actor, record.id, { domain_map })
 }
 
 function fileFailure(reason: string): Failure {
@@ -197,7 +212,7 @@ async function changePlan(request: PageRequest, services: Services): Promise<Red
   const path = pathOf(request)
   if (fields.what !== 'apply' || isChanged(planValues(stored), fields)) {
     const { record } = await imports.replan(actor, stored.id, changedOptions(stored, fields))
-    if (fields['host.*'] === undefined) await useOnlyDomain(request, record, services)
+    await answerHosts(request, record, services)
     return new Redirect(path, { code: fields.what === 'apply' ? 'import-changed' : 'import-planned' })
   }
   const violations = openQuestions(stored)
