@@ -135,6 +135,17 @@ describe('a plan', () => {
     assert.equal((await linksOf(owner)).length, 2)
   })
 
+  test('asks for 25 hosts at a time', async () => {
+    const owner = await newOwner(app)
+    const rows = Array.from({ length: 30 }, (_, n) => `https://h${n}.example/a${n},https://acme.com/a,,,`)
+    const { page, path } = await plan(owner, table(...rows))
+    assert.match(page.text, /5 other hosts will follow/)
+    const all = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`host.h${n}.example`, owner.domain.name]))
+    const next = await choose(owner, path, all)
+    assert.deepEqual(figures(next), ['New links25', 'Errors5'])
+    assert.match(next.text, /Links on h29\.example \(1 row\)/)
+  })
+
   test('warns if no column has the alias, and imports only after a confirmation', async () => {
     const owner = await newOwner(app)
     const { page, path } = await plan(owner, 'url,Keywords\nhttps://acme.com/a,tea\nhttps://acme.com/b,mug')

@@ -44,10 +44,13 @@ export function planValues({ source, options, columns, summary }: StoredImport):
   return { ...ofAll, ...hosts, ...fields, time_zone: time_zone ?? 'UTC', generate_aliases: generates }
 }
 
+/** Hosts that the form asks for at once, because each has a select with all domains. The others follow. */
+const maxHosts = 25
+
 /** The hosts that the form asks for. `*` stands for rows without a host. */
 function hostsOf({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): string[] {
   const unmapped = summary.unmapped_hosts.map(({ host }) => host || '*')
-  return [...new Set([...unmapped, ...Object.keys(options.domain_map ?? {})])]
+  return [...new Set([...unmapped, ...Object.keys(options.domain_map ?? {})])].slice(0, maxHosts)
 }
 
 /** Returns the options that the form chooses. Throws `validation_failed`. */
@@ -224,7 +227,9 @@ function hostQuestions(
       ],
     })
   })
-  return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain for these. <a href="/app/domains/new">Add a domain</a>, or choose one.</p>${fields}</section>`
+  const others = summary.unmapped_hosts.length - maxHosts
+  const more = others > 0 ? html`<p>${quantity(others, 'other host')} will follow.</p>` : null
+  return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain for these. <a href="/app/domains/new">Add a domain</a>, or choose one.</p>${fields}${more}</section>`
 }
 
 const conflictChoices: Readonly<Record<string, string>> = {
