@@ -57,6 +57,7 @@ export function timeless(document: string): string {
   return document
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
     .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/g, 'TIME')
+    .replace(/until \d{4}-\d\d-\d\d/g, 'until DAY')
     .replace(/"request_id":( ?)"[^"]+"/g, '"request_id":$1"ID"')
     .replace(/^(x-ratelimit-(?:remaining|reset): )\d+$/gm, '$1N')
     .replace(/;r=\d+;t=\d+/g, ';r=N;t=N')

@@ -32,6 +32,15 @@ const joined = async () => {
 const stored = (kind: string): Promise<Json> => json(`${kind}s create ${newName()}`)
 const link = (options = ''): Promise<Json> => json(`links create acme.com ${options}`)
 
+/** Plans the import of a new link. */
+const planned = async () => {
+  const { fields, made } = newLink({ domain })
+  const input = Readable.from([Buffer.from(`url,alias\n${fields.url},${fields.alias}\n`)])
+  const { id } = JSON.parse((await run(`move plan - --domain-map '*=${domain.name}' --json`, { input })).stdout)
+  return { id, made }
+}
+const imported = { name: 'csv' }
+
 const create =
   (kind: string): Make =>
   async () => {
@@ -109,10 +118,14 @@ const examples: Readonly<Record<string, Make>> = {
     const record = await link()
     return { line: `${record.short_url} --yes`, events: [['link.deleted', record]] }
   },
-  'links import': async () => {
-    const links = [newLink({ domain }), newLink({ domain })]
-    const input = ['url,alias', ...links.map(({ fields }) => `${fields.url},${fields.alias}`)].join('\n')
-    return { line: '--yes', input, events: links.map(({ made }) => ['link.created', made]) }
+  'move apply': async () => {
+    const { id, made } = await planned()
+    return { line: String(id), events: [['link.created', made] as const, ['import.applied', imported] as const] }
+  },
+  'move undo': async () => {
+    const { id, made } = await planned()
+    await say(`move apply ${id}`)
+    return { line: `${id} --yes`, events: [['link.deleted', made] as const, ['import.undone', imported] as const] }
   },
   'members role': async () => {
     const member = await joined()
@@ -153,7 +166,7 @@ const examples: Readonly<Record<string, Make>> = {
 
 const reading = [
   ...['domains list', 'spaces list', 'tags list', 'keys list', 'accounts list', 'links list', 'links show'],
-  ...['links addresses', 'links explain'],
+  ...['links addresses', 'links explain', 'move list', 'move show', 'move rows'],
   ...['oidc check', 'members list', 'invitations list'],
   ...['links export', 'links qr', 'stats', 'history', 'backup', 'export', 'export clicks', 'completion'],
 ]
@@ -165,6 +178,8 @@ const reasons: Readonly<Record<string, string>> = {
   'accounts create': 'The history of an account begins after it.',
   'login-link': 'It makes a sign-in link.',
   'members forget': 'It removes a name from events.',
+  'move plan': 'It stores no link.',
+  'move proof': 'It stores responses of other services.',
   migrate: 'It changes the schema.',
   restore: 'It replaces the database together with its events.',
 }

@@ -109,7 +109,7 @@ async function samplesOf(context: ReportContext, id: number): Promise<string | f
   const samples = all.slice(0, maxSamples)
   const lines = samples.map(({ row, stored }) => {
     const { fields, created_at, clicks } = JSON.parse(stored.row.content)
-    const texts = [shorten(fields.title ?? '-'), shorten(fields.tags ?? '-'), created_at?.slice(0, 10) ?? '-']
+    const texts = [shorten(fields.title || '-'), shorten(fields.tags || '-'), created_at?.slice(0, 10) ?? '-']
     return [String(row.id), addressesOf(row), fields.url ?? '-', ...texts, clicks === null ? '-' : formatCount(clicks)]
   })
   const changes = samples.flatMap(
@@ -129,7 +129,7 @@ function addressesOf({ addresses }: ImportRow): string {
   return addresses.map(({ short_url, exact }) => `${short_url}${exact ? ' (exact)' : ''}`).join(', ') || '(generated)'
 }
 
-/** Returns the first rows of a filter, as the API shows them and as they are stored. */
+/** Returns the first rows that a filter selects: their API records and their stored rows. */
 async function findRows(
   { account, imports }: ReportContext,
   id: number,

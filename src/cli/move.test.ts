@@ -162,7 +162,7 @@ test('maps columns of tables from standard input, and asks before it generates a
 })
 
 test('rejects invalid options with 2, and files that it cannot read with 1', async (t) => {
-  const { say, fails, file, folder } = await newPlace(t)
+  const { say, run, fails, file, folder } = await newPlace(t)
   await fails(
     `move plan ${file} --conflict merge`,
     2,
@@ -205,6 +205,14 @@ test('rejects invalid options with 2, and files that it cannot read with 1', asy
   }
   await fails('move rows 1 --outcome lost', 2, /^--outcome: /)
   assert.equal(await say('move list'), 'ID  FROM  STATE  ROWS  CREATED')
+  const { code, stderr } = await run('links import links.csv')
+  assert.deepEqual(
+    [code, stderr.split('\n')[0]],
+    [
+      2,
+      '"npx waymark links import" was removed. Use "npx waymark move plan FILE", and then "npx waymark move apply ID".',
+    ],
+  )
 })
 
 test('sends no control characters of a file to the terminal', async (t) => {

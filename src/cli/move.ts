@@ -34,15 +34,11 @@ export const moveCommands = {
         isRepeatable: true,
       },
       column: {
-        ...optional(
-          'NAME=FIELD',
-          'the field of a column of a table, such as "Short Code=alias", or "-" for none',
-          text,
-        ),
+        ...optional('NAME=FIELD', 'the field of a column, such as "Short Code=alias", or "-" for none', text),
         isRepeatable: true,
       },
       tag: optional('NAME', 'a tag for all new links. A new name becomes a tag', text),
-      'generate-aliases': flag('give rows of a table without an alias a new one. Printed links will not work then'),
+      'generate-aliases': flag('generate aliases for rows without one. Printed links will not work then'),
       json: flag('print the plan as JSON'),
     },
     notes: wrapped(
@@ -156,7 +152,7 @@ function importTable(imports: readonly Import[]): string {
   return table([['ID', 'FROM', 'STATE', 'ROWS', 'CREATED'], ...lines])
 }
 
-/** Returns the type that the name of a file tells; null if the content tells it. */
+/** Returns the type for the extension of a file; null if the reader must recognize it. */
 function typeOf(file = ''): ReadingOptions['type'] {
   const extension = extname(file).slice(1).toLowerCase()
   return Object.values(fileTypes).find((type) => type === extension) ?? null

@@ -44,6 +44,11 @@ function withPrefix(prefix: string, commands: Readonly<Record<string, Command>>)
   return Object.fromEntries(Object.entries(commands).map(([name, command]) => [`${prefix} ${name}`, command]))
 }
 
+/** What to use instead of commands of earlier versions. */
+const replacements: Readonly<Record<string, string>> = {
+  'links import': `"${program} links import" was removed. Use "${program} move plan FILE", and then "${program} move apply ID".`,
+}
+
 const helpWords = ['--help', '-h', 'help']
 const versionWords = ['version', '--version', '-v']
 
@@ -54,6 +59,8 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   const synopsis = `Usage: ${wrapped(`${path} ${command.synopsis}`.trimEnd(), 7)}`
   const usage = `${synopsis}\n\n${command.details}`
   try {
+    const replaced = replacements[(isHelp ? args.slice(1) : args).slice(0, 2).join(' ')]
+    if (replaced !== undefined) throw new UnknownCommand(replaced)
     const result = isHelp ? askForHelp(rest, names) : await command.run(rest, terminal)
     const { text, code } = result ?? { text: `${command.summary}\n\n${usage}`, code: 0 }
     if (text !== '') terminal.out.write(`${text}\n`)
