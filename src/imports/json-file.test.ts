@@ -62,6 +62,29 @@ test('bounds the depth', async () => {
   )
 })
 
+for (const [what, file] of [
+  ['elements', `[${'[],'.repeat(200_000)}1]`],
+  ['values of a record', `[{"tags":[${'1,'.repeat(300_000)}1]}]`],
+  ['records in an unknown list', `{"unknown":[${'{},'.repeat(200_000)}1]}`],
+] as const) {
+  test(`bounds the memory for ${what}`, async () => {
+    assert.match(
+      await failureOf(file),
+      /^malformed_body: .* at line 1, column 5000\d\d: a record before this place has too many/,
+    )
+  })
+}
+
+test('reads any number of records', async () => {
+  assert.equal((await recordsOf(`[${'{"a":1},'.repeat(200_000)}{}]`, 65_536)).length, 200_001)
+})
+
+test('bounds the memory for a number', async () => {
+  assert.deepEqual((await recordsOf(`{"a":${'1'.repeat(4_000_000)}}`, 65_536))[0]?.value, {
+    a: Number.POSITIVE_INFINITY,
+  })
+})
+
 for (const file of ['{"a":"b"', '[{"a":1}', '[{"a":1},', '{"a":"b', '[']) {
   test(`says that the JSON ends too early in ${file}`, async () => {
     assert.match(

@@ -21,17 +21,20 @@ export async function* readJson(text: AsyncIterable<string>): AsyncGenerator<Jso
   yield parser.end()
 }
 
-/** Records have fewer levels. Each takes memory. */
-const maxDepth = 64
+/** Records have fewer levels and tokens. Each takes memory. */
+const [maxDepth, maxTokens] = [64, 500_000]
+const tooLarge = 'a record before this place has too many values'
 
 class RecordParser {
-  readonly #tokenizer = new Tokenizer({ separator: '' })
+  readonly #tokenizer = new Tokenizer({ separator: '', numberBufferSize: 64 })
   readonly #parser = new TokenParser({ separator: '', keepStack: true })
   readonly #position = new Position()
   #records: JsonRecord[] = []
   /** In bytes, of the text that is parsed now and of the last token. */
   #start = 0
   #token = 0
+  /** Since the last record. */
+  #tokens = 0
 
   constructor() {
     let depth = 0
@@ -39,7 +42,9 @@ class RecordParser {
       this.#token = token.offset
       if (token.token === TokenType.LEFT_BRACE || token.token === TokenType.LEFT_BRACKET) depth += 1
       if (token.token === TokenType.RIGHT_BRACE || token.token === TokenType.RIGHT_BRACKET) depth -= 1
+      this.#tokens += 1
       if (depth > maxDepth) throw new TokenParserError('too deep')
+      if (this.#tokens > maxTokens) throw new TokenParserError(tooLarge)
       this.#parser.write(token)
     }
     const fail = (error: Error) => {
@@ -54,6 +59,7 @@ class RecordParser {
       if (typeof path[0] === 'number') path.shift()
       const list = path.slice(0, -1).join('.')
       if (path.length > 0 && !lists.includes(list)) return
+      this.#tokens = 0
       const record = value as JsonRecord['value']
       this.#records.push({ list, value: record, isPage: path.length === 0 && isPage(record) })
       // Frees the memory: nobody reads the list.
@@ -67,7 +73,7 @@ class RecordParser {
     for (const line of part.split(/(?<=\n)/)) {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: Bitly sends them in titles.
       const clean = line.replace(/[\0-\x1f]/g, '')
-      this.#attempt(clean, () => this.#tokenizer.write(clean))
+      if (clean !== '') this.#attempt(clean, () => this.#tokenizer.write(clean))
       this.#start += Buffer.byteLength(clean)
       this.#position.passed(line)
     }
@@ -100,7 +106,8 @@ class RecordParser {
         .subarray(0, Math.max(0, Number(offset) - this.#start))
         .toString()
       const { line, column } = this.#position
-      const problem = text === '' ? 'the JSON ends too early' : 'this is not JSON'
+      const isLarge = (error as Error).message === tooLarge
+      const problem = isLarge ? tooLarge : text === '' ? 'the JSON ends too early' : 'this is not JSON'
       throw malformed({ line, column: column + before.length }, problem, 'Export the file again.')
     }
   }

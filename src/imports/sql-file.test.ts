@@ -84,7 +84,7 @@ test('reads backslashes of a SQLite dump as they are', async () => {
 })
 
 for (const [problem, file] of [
-  ['line 2, column 3: a quote is never closed', "INSERT INTO t (a) VALUES\n ('x),\n"],
+  ['line 2, column 3: a quote or a comment is never closed', "INSERT INTO t (a) VALUES\n ('x),\n"],
   ['line 1, column 28: the row has 1 values for 2 columns', 'INSERT INTO t (a,b) VALUES (1);'],
   ['line 1, column 27: the row is not complete', 'INSERT INTO t (a) VALUES (;'],
   ['line 1, column 27: the row is not complete', 'INSERT INTO t (a) VALUES ('],
@@ -101,6 +101,20 @@ for (const [problem, file] of [
 test('bounds the memory for a quote that is never closed', async () => {
   const file = `INSERT INTO t (a) VALUES ('${'x'.repeat(5_000_000)}`
   assert.match(await failureOf(file), /a value or a quote does not end/)
+})
+
+for (const [what, file] of [
+  ['comments', `INSERT INTO t (a) VALUES (1);\n${'/* '.repeat(1_000_000)}`],
+  ['dollar quotes', `PRAGMA x;\n${Array.from({ length: 300_000 }, (_, at) => `$t${at}$`).join(' ')}`],
+] as const) {
+  test(`reads ${what} that are never closed once`, { timeout: 20_000 }, async () => {
+    assert.match(await failureOf(file, { type: 'sql' }), /line 2, column 1: a quote or a comment is never closed/)
+  })
+}
+
+test('reads a slash and a dollar sign between other tokens', async () => {
+  const file = 'SET x = 4 / 2, y = $;\nINSERT INTO t (a) VALUES (1);'
+  assert.deepEqual(await rowsOf(file), [{ table: 't', columns: ['a'], values: ['1'], line: 2 }])
 })
 
 test('names pg_dump --column-inserts for COPY statements', async () => {

@@ -228,10 +228,11 @@ class SqlParser {
     const [whole = '', blanks = ''] = pattern.exec(this.#text) ?? []
     const end = this.#at + whole.length
     const token = blanks === '' ? whole : whole.slice(blanks.length)
-    const isOpen = token.length === 1 && opening.includes(token)
+    opening.lastIndex = end - token.length
+    const isOpen = token.length === 1 && opening.test(this.#text)
     if (!this.#isEnd && (end >= this.#text.length || isOpen)) throw incomplete
     this.#last = end - token.length
-    if (isOpen && token !== '/' && token !== '$') this.#fail('a quote is never closed')
+    if (isOpen) this.#fail('a quote or a comment is never closed')
     if (blanks.length > 20 && standardMark.test(blanks)) this.#dialect = 'standard'
     this.#at = end
     return token
@@ -249,8 +250,8 @@ class SqlParser {
   }
 }
 
-/** Tokens of one character, if the end of a string, name or comment is missing. */
-const opening = '\'"`/$'
+/** The start of a string, name or comment, which is a token of one character only if the end is missing. */
+const opening = /['"`]|\/\*|\$\w*(?:\$|$)/y
 /** How other parts of a `CREATE TABLE` statement start. */
 const notColumns = /^(?:PRIMARY|KEY|UNIQUE|INDEX|CONSTRAINT|FOREIGN|CHECK|FULLTEXT|SPATIAL|EXCLUDE|LIKE)$/i
 
