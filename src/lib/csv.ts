@@ -30,73 +30,43 @@ function cellOf(value: string | number | null): string {
 /** Text that spreadsheets would run as a formula, maybe after apostrophes, which they hide. */
 const formula = /^'*[=+\-@\t\r]/
 
-/** What separates cells: a comma, a semicolon, or a tab in rows that were copied from a spreadsheet. */
-export type Separator = ',' | ';' | '\t'
-
 /** Cells that are read before the time is checked, and characters of one cell. */
 const [cellsPerCheck, charactersPerCheck] = [100, 1_000]
-/** More rows than anything accepts. Others are only counted. */
+/** More rows than anything accepts. Others are left out. */
 const maxRows = 10_000
 /** More quotes than any valid cell has: finding and replacing half a million takes 90 ms. */
 const maxQuotes = 10_000
 
-/** The rows of a CSV text, without empty rows. */
-export interface CsvRows {
-  /** The first 10,000 rows. Their numbers start at 1 and include empty rows. */
-  readonly rows: readonly { readonly number: number; readonly cells: readonly string[] }[]
-  readonly total: number
-}
-
-/** Returns the cells of the first 10,000 rows of a CSV text, or a sentence about the cell that can't be read. */
-export async function parseCsv(text: string): Promise<(readonly string[])[] | string> {
-  const read = await readCsv(text)
-  return typeof read === 'string' ? read : read.rows.map(({ cells }) => cells)
-}
-
-interface CsvOptions {
-  /** Null: each line is one cell. */
-  readonly separator?: Separator | null
-  /** Where the first row starts in the text. */
-  readonly start?: number
-  /** By default, only empty lines are empty rows. */
-  readonly isEmpty?: (cells: readonly string[]) => boolean
-}
-
 /**
- * Returns the rows of a CSV text (RFC 4180). LF, CR and CR LF end a line. A quote is special only at the start of a cell:
- * then another one ends the cell, and two stand for one. Returns a sentence about the first cell whose quote is not closed,
- * or has text after it, or that has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts before formulas.
+ * Returns the cells of the first 10,000 rows of a CSV text (RFC 4180), without empty lines. LF, CR and CR LF end a line. A quote
+ * is special only at the start of a cell: then another one ends the cell, and two stand for one. Returns a sentence about the
+ * first cell whose quote is not closed, or has text after it, or that has more than 10,000 quotes. Removes the apostrophe that
+ * `csvRow` puts before formulas.
  */
-export async function readCsv(
-  text: string,
-  { separator = ',', start = 0, isEmpty = (cells) => cells.length === 1 && cells[0] === '' }: CsvOptions = {},
-): Promise<CsvRows | string> {
-  const pattern = cellBefore(separator)
+export async function parseCsv(text: string): Promise<(readonly string[])[] | string> {
   const ticks = new Ticks()
-  const rows: { number: number; cells: string[] }[] = []
-  let [number, total, cells] = [1, 0, 0]
+  const rows: string[][] = []
+  let [number, cells] = [1, 0]
   let row: string[] = []
   const endRow = () => {
-    if (!isEmpty(row)) {
-      total += 1
-      if (total <= maxRows) rows.push({ number, cells: row })
-    }
+    const isEmpty = row.length === 1 && row[0] === ''
+    if (!isEmpty && rows.length < maxRows) rows.push(row)
     number += 1
     row = []
   }
-  for (let at = start; at < text.length; ) {
-    pattern.lastIndex = at
-    const [whole, quoted, plain, end] = pattern.exec(text) ?? []
+  for (let at = 0; at < text.length; ) {
+    cellPattern.lastIndex = at
+    const [whole, quoted, plain, end] = cellPattern.exec(text) ?? []
     if (whole === undefined) return `In row ${number}, column ${row.length + 1}, ${findProblem(text, at)}`
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
     cells += 1
     if (cells % cellsPerCheck === 0 || whole.length > charactersPerCheck) await ticks.next()
-    if (end === separator && at < text.length) continue
-    if (end === separator) row.push('')
+    if (end === ',' && at < text.length) continue
+    if (end === ',') row.push('')
     endRow()
   }
-  return { rows, total }
+  return rows
 }
 
 /** Returns the end of a sentence that says why the quoted cell at `at` can't be read. */
@@ -130,10 +100,5 @@ export function withoutApostrophe(text: string): string {
 const quotedText = `[^"]*(?:""[^"]*){0,${maxQuotes}}`
 const beforeClosingQuote = new RegExp(`"${quotedText}`, 'y')
 
-/** Returns a pattern for a cell with the separator or the line break after it, which the last one may lack. */
-function cellBefore(separator: Separator | null): RegExp {
-  // Google Sheets separates cells by tabs without quoting them, so a cell may be: "Best" monitor.
-  const isPlain = separator === '\t' ? '' : '(?!")'
-  const end = ['\\r\\n', '\\r', '\\n', '$', ...(separator === null ? [] : [separator])].join('|')
-  return new RegExp(`(?:"(${quotedText})"|(${isPlain}[^${separator ?? ''}\\r\\n]*))(${end})`, 'y')
-}
+/** A cell with the comma or the line break after it, which the last one may lack. */
+const cellPattern = new RegExp(`(?:"(${quotedText})"|((?!")[^,\\r\\n]*))(\\r\\n|\\r|\\n|$|,)`, 'y')
