@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failureOf, readText } from '../../test/import-files.ts'
 import { linkFields, shownName } from '../links/fields.ts'
+import { isSecret } from './csv-columns.ts'
 import { readCells } from './reading.ts'
 
 const row = 'https://tea.example/,a'
@@ -166,4 +167,11 @@ test('needs a column for the destination', async () => {
     await failureOf('Foo,alias\nx,a\n'),
     'source unknown_format: No column has the destination. The columns are: Foo, alias. Name it, such as columns=Name=url.',
   )
+})
+
+test('stores no cells of columns that may have passwords, whatever their field', () => {
+  const isHidden = (name: string, field: string | null = null) => isSecret({ name, field })
+  for (const name of ['Password', 'link_password', 'Passwort', 'Kennwort']) assert.ok(isHidden(name), name)
+  assert.ok(isHidden('Secret', 'redirect_password'))
+  for (const name of ['has_redirect_password', 'Has a password', 'Title']) assert.ok(!isHidden(name), name)
 })

@@ -21,6 +21,13 @@ export function isPrivate(name: string): boolean {
   return privateNames.test(normalized(name))
 }
 
+const passwordNames = /^(?!has).*(?:password|passphrase|passwd|kennwort|passwort)$/
+
+/** Returns whether the cells of a column are not stored, because they may be passwords. */
+export function isSecret({ name, field }: FileColumn): boolean {
+  return field === 'redirect_password' || passwordNames.test(normalized(name))
+}
+
 const ignored = new Set(ignoredNames.map(normalized))
 
 /** Returns the columns of a `csv` file with the fields that their names mean. Each field has at most one. */

@@ -10,7 +10,7 @@ import { findUnknownTags } from '../links/link-tags.ts'
 import { hashPassword } from '../links/password.ts'
 import type { Db } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
-import { mapColumns } from './csv-columns.ts'
+import { isSecret, mapColumns } from './csv-columns.ts'
 import { countOrphans, stageDays } from './days/store.ts'
 import { addressColumns, ClickDays } from './days.ts'
 import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
@@ -75,7 +75,7 @@ type Reading = Awaited<ReturnType<typeof readFile>>
 async function stage(db: Connection, lease: Lease, { account }: Actor, reading: Reading, onProgress: OnProgress) {
   const calendar = calendarOf(await db.write((tx) => findTimeZones(tx, account)))
   const clicks = new ClickDays(calendar)
-  const hidden = reading.columns.map(({ field }) => field === 'redirect_password')
+  const hidden = reading.columns.map(isSecret)
   let rows: StagedRow[] = []
   let count = 0
   const flush = async () => {
