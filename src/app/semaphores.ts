@@ -35,9 +35,9 @@ export function createSemaphores() {
       ...{ concurrency: 4, concurrencyPerKey: 1, maxQueue: 64, maxQueuePerKey: 4 },
       rejection: () => overloaded('Too many changes of several links are under way. Try again in a few seconds.'),
     }),
-    /** Files of imports, each of which has up to 16 MiB. They are received and planned one after another. */
+    /** Files of imports, each of which has up to 16 MiB. Each account has one, because a slow one takes minutes. */
     plans: new Semaphore({
-      ...{ concurrency: 1, maxQueue: 16, maxQueuePerKey: 2, maxWaitMs: 20_000 },
+      ...{ concurrency: 3, concurrencyPerKey: 1, maxQueue: 16, maxQueuePerKey: 2, maxWaitMs: 20_000 },
       rejection: () => overloaded('Too many imports are being planned. Try again in a minute.'),
     }),
     /** Responses of authenticators, which a thread verifies. */

@@ -89,6 +89,11 @@ test('bounds the number of columns', async () => {
   assert.match(await failureOf(`url,alias${',x'.repeat(499)}\n`), /^malformed_body: .*line 1.*more than 500 cells/)
 })
 
+test('bounds the memory for empty cells', async () => {
+  const file = `alias,url\na,u\nb,u${','.repeat(5_000_000)}\n`
+  assert.match(await failureOf(file), /^malformed_body: .* line 3, column 1: the row has more than 10000 cells/)
+})
+
 test('advises to save files in UTF-16 and in encodings of Windows as UTF-8', async () => {
   const utf16 = Buffer.from('\ufeffurl,alias\n', 'utf16le')
   for (const file of [utf16, Buffer.from(utf16).swap16(), Buffer.from('url,alias\n', 'utf16le')]) {

@@ -13,6 +13,11 @@ export interface CsvRow {
 /** More than any row has. Bounds the memory for a quote that is never closed. */
 const maxRowBytes = 1024 * 1024
 
+/** More than any row has. Bounds the memory for empty cells, which the parser doesn't count. */
+const maxCells = 10_000
+
+class TooManyCells extends Error {}
+
 /** What Excel may write before the first row. */
 const preamble = /^\s*sep=.(?:\r\n|\r|\n|$)/i
 /** A single URL. */
@@ -40,6 +45,10 @@ export async function* readCsv(start: string, text: AsyncIterable<string>, isLis
   let [lastLine, blankLines, extra] = [skipped, 0, 0]
   const options: Options = {
     ...(isList ? { delimiter: '\0', quote: null } : { delimiter: separatorOf(start) }),
+    cast: (cell, { index }) => {
+      if (index >= maxCells) throw new TooManyCells()
+      return cell
+    },
     info: true,
     max_record_size: maxRowBytes,
     record_delimiter: ['\r\n', '\n', '\r'],
@@ -81,6 +90,9 @@ function countIn(text: string, part: string): number {
 }
 
 function failureOf(error: CsvError, line: number): unknown {
+  if (error instanceof TooManyCells) {
+    return malformed({ line, column: 1 }, `the row has more than ${maxCells} cells`, 'Delete columns.')
+  }
   const column = Number(error.column ?? 0) + 1
   const wayOut = 'Put one quote before and after a cell, and double the quotes within it.'
   switch (error.code) {

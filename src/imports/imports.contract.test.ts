@@ -64,6 +64,31 @@ test('stores nothing but the plan, and then a link with its history, further add
   assert.equal(own.length, 3)
 })
 
+test('refuses a row with more addresses than a link has', async () => {
+  const place = await newPlace(app)
+  const linkWith = (addresses: number, name: string) => ({
+    ...{ long_url: tea, created_at: '2024-01-02T03:04:05+0000' },
+    custom_bitlinks: Array.from({ length: addresses }, (_, at) => `${place.domain.name}/${name}${at}`),
+  })
+  const file = JSON.stringify({ links: [linkWith(21, 'a'), linkWith(22, 'b'), linkWith(100_000, 'c')] })
+  const planned = await planFile(place, file, {}, 'application/json')
+  assert.deepEqual(outcomesOf(planned), ['store', 'too_many', 'too_many'])
+  await applyImport(place, planned)
+  const [link] = await linksOf(place)
+  assert.equal((await place.send('GET', `/links/${link.id}/addresses`)).body.meta.total, 20)
+})
+
+test('plans files of two accounts at the same time', async () => {
+  const [slow, fast] = [await newPlace(app), await newPlace(app)]
+  const rows = Array.from({ length: 60 }, (_, at) => `s${at},${tea},secret-${at}`)
+  const planned: string[] = []
+  const headers = `alias,url,password\n${rows.join('\n')}`
+  const first = planFile(slow, headers, { domain_map: `*=${slow.domain.name}` }).then(() => planned.push('slow'))
+  await planFile(fast, table([`${fast.domain.name}/a`, tea])).then(() => planned.push('fast'))
+  await first
+  assert.deepEqual(planned, ['fast', 'slow'])
+})
+
 test('maps hosts, and names those without a domain', async () => {
   const place = await newPlace(app)
   const file = table(['https://bit.ly/a', tea], ['https://OLD.example:8443/b/', tea], ['/c', tea], ['bit.ly/d', tea])

@@ -1,4 +1,5 @@
 /** Turns the records of a source into rows. */
+import { maxAddresses } from '../links/addresses.ts'
 import { flags, linkFields } from '../links/fields.ts'
 import { maxTitleLength, redirectStatuses } from '../links/link.ts'
 import { normalized } from './csv-columns.ts'
@@ -103,6 +104,9 @@ export class RowReader {
     if (addresses.length === 0 && !this.#options.generatesAliases) {
       draft.refusal = { code: 'required', message: 'The row has no short link and no alias.' }
     }
+    if (addresses.length > maxAddresses + 1) {
+      draft.refusal = { code: 'too_many', message: `A link has at most ${maxAddresses} further addresses.` }
+    }
     for (const field of this.#fields) this.#readField(draft, field, record)
     for (const [kind, columns] of this.#losses) {
       if (columns.some(({ get }) => isSet(get(record)))) draft.losses.add(kind)
@@ -136,6 +140,7 @@ export class RowReader {
     const found: FileAddress[] = []
     for (const { get } of this.#columns.address ?? []) {
       for (const value of [get(record)].flat()) {
+        if (found.length > maxAddresses + 1) return found
         const address = parseAddress(textOf(value))
         const isNew =
           address !== null && !found.some((each) => each.host === address.host && each.path === address.path)
