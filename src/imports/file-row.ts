@@ -58,7 +58,7 @@ export interface FileRow {
 
 /** A stable code, and a sentence for people. */
 export interface Refusal {
-  readonly code: 'invalid_time' | 'invalid_count' | 'extra_cells' | 'required'
+  readonly code: 'invalid_time' | 'invalid_count' | 'extra_cells' | 'required' | 'too_many'
   readonly message: string
 }
 
