@@ -262,7 +262,7 @@ const listImportRows: ListOperation<ImportRowsQuery> = {
   ) as Form<ImportRowsQuery>,
   headers: ['If-Match', 'If-None-Match'],
   refused: { outcome: 'lost' },
-  success: pageOf('imports/1/rows', 'import row', { record: importRowSchema, example: rowExample }),
+  success: pageOf('rows', 'importRow', { record: importRowSchema, example: rowExample }, { path: 'imports/1/rows' }),
   failures: ['not_found', 'precondition_failed', 'validation_failed'],
 }
 
