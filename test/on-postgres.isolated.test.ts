@@ -14,7 +14,7 @@ await runOnPostgres([
   'src/sessions/isolation.test.ts',
   'src/sign-in/passkeys/store.test.ts',
   'src/events/{random-undo,removal,retention,store}.test.ts',
-  'src/imports/{imports,import-jobs,proof}.contract.test.ts',
+  'src/imports/{imports,import-jobs,import-addresses,proof}.contract.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
   'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list}.test.ts',

@@ -16,7 +16,7 @@ import { changeLink, linkRecords, lockLinks } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
-import { readChange, readNewLink } from './links.ts'
+import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
 import type { Outcome } from './schema.ts'
 import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
@@ -176,14 +176,18 @@ type Results = Map<number, LinkRow | Failure>
 
 /** Stores the links of new rows. */
 async function addLinks(tx: Db, author: Actor, context: PlanContext, rows: readonly StagedRow[]): Promise<Results> {
-  const hosts = rows.map(({ content, addresses }) => addresses.find(isUsed)?.host ?? content.host ?? '')
+  // Rows without addresses have only a host.
+  const hosts = rows.map(({ content }) => content.host ?? '')
   await findDomains(tx, context, hosts)
   const figures = await findFigures(tx, context.importId, rows)
-  const links = rows.map((row, at) => {
-    const domain = context.domains.get(hosts[at] ?? '')
+  const links = rows.map((row, at): InsertedLink | Failure => {
+    const [main, ...further] = newAddresses(row.addresses)
+    const domain_id = main?.domain_id ?? context.domains.get(hosts[at] ?? '')?.id
     const { values, violations } = readNewLink(row.content, context.options, context.rules)
-    if (violations.length > 0 || !domain) return validationFailed(violations)
-    return insertedLink(row, values as NewLink, domain.id, figures.get(row.id) as Figures)
+    if (violations.length > 0 || domain_id === undefined) return validationFailed(violations)
+    const { alias = null, exact = false, legacy = false } = main ?? {}
+    const history = historyOf(row, figures.get(row.id) as Figures)
+    return { ...(values as NewLink), alias, exact, legacy, domain_id, history, further }
   })
   const outcomes = await insertion(author, { kind: 'store', rows: links }, context.rules.shortUrl)(tx)
   return new Map(rows.map(({ id }, at) => [id, recordOf(outcomes[at] ?? null)]))
@@ -193,24 +197,10 @@ function recordOf(outcome: Stored | null): LinkRow | Failure {
   return outcome === null || outcome instanceof Failure ? (outcome ?? notFound('link')) : outcome.record
 }
 
-/** Returns whether a link gets an address of its row: the options can leave out those of a host. */
-function isUsed({ alias }: StagedRow['addresses'][number]): boolean {
-  return alias !== null
-}
-
-function insertedLink(
-  { addresses, content }: StagedRow,
-  values: NewLink,
-  domain_id: number,
-  { clicks, bots, lastDay }: Figures,
-): InsertedLink {
-  const [main, ...others] = addresses.filter(isUsed)
+function historyOf({ content }: StagedRow, { clicks, bots, lastDay }: Figures): NonNullable<InsertedLink['history']> {
   // The hour is unknown, and noon is on this day in most time zones.
   const last_clicked_ms = lastDay === null ? null : Math.min(Date.now(), (lastDay + 0.5) * dayMs)
-  const history = { created_at: content.created_at, clicks, bots, last_clicked_ms }
-  const { alias = null, exact = false, legacy = false } = main ?? {}
-  const further = others.map((each) => ({ domain_id: each.domain_id ?? 0, alias: each.alias ?? '', exact: each.exact }))
-  return { ...values, alias, exact, legacy, domain_id, history, further }
+  return { created_at: content.created_at, clicks, bots, last_clicked_ms }
 }
 
 /** Replaces fields of links. */

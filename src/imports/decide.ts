@@ -3,17 +3,19 @@
 import { isSame } from '../events/event.ts'
 import { foldCase } from '../lib/text.ts'
 import { changeViolations, type LinkRules, newLinkViolations } from '../links/actions.ts'
+import { maxAddresses } from '../links/addresses.ts'
 import { domainsNamed } from '../links/batch-store.ts'
 import { type LinkRow, linkEvents } from '../links/schema.ts'
 import { addressesWith, type KnownAddress } from '../links/spellings.ts'
 import { type LinkDomain, linkRecords } from '../links/store.ts'
-import { isLegacyAlias, parseAlias } from '../names/alias.ts'
+import { isLegacyAlias, maxAliasLength, maxLegacyLength, parseAlias } from '../names/alias.ts'
 import { rulesOf } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
 import type { Violation } from '../violations.ts'
 import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { readChange, readNewLink } from './links.ts'
+import { refusals, unmapped } from './refusals.ts'
 import { type ImportOptions, leftOut } from './schema.ts'
 import { type Decision, entriesWith, findRows, type StagedAddress, type StagedRow } from './staging/store.ts'
 
@@ -79,7 +81,8 @@ export async function findDomains(
   { account, options, domains }: PlanContext,
   hosts: readonly string[],
 ): Promise<void> {
-  const names = new Map(hosts.map((host) => [host, options.domain_map?.[host === '' ? '*' : host] ?? host]))
+  const mapped = new Map(Object.entries(options.domain_map ?? {}))
+  const names = new Map(hosts.map((host) => [host, mapped.get(host === '' ? '*' : host) ?? host]))
   const unknown = [...names].filter(([host]) => !domains.has(host))
   const found = await domainsNamed(tx, account, [...new Set(unknown.map(([, name]) => name))])
   for (const [host, name] of unknown) domains.set(host, found.get(name) ?? null)
@@ -89,6 +92,7 @@ export async function findDomains(
 function locate({ domains, options }: PlanContext, { content, addresses }: StagedRow): Located[] | Refused {
   if (content.refusal !== null) return content.refusal
   const located: Located[] = []
+  if (addresses.length > maxAddresses + 1) return refusals.tooMany
   for (const address of addresses) {
     const { host, path } = address
     if (options.domain_map?.[host] === leftOut) continue
@@ -104,30 +108,6 @@ function locate({ domains, options }: PlanContext, { content, addresses }: Stage
   if (located.length === 0 && !domains.get(host)) return unmapped(host)
   return located
 }
-
-/** Hosts of services, whose links can only be copied. */
-export const vendors: readonly string[] = [
-  ...['bit.ly', 'j.mp', 'amzn.to', 'dub.sh', 'rebrand.ly', 'kutt.it', 'kutt.to', 'tinyurl.com'],
-]
-
-function unmapped(host: string): Refused {
-  const message = vendors.includes(host)
-    ? `Links on ${host} can’t move, because the host belongs to the service. Copy them to a domain of yours with domain_map=${host}=your.domain.`
-    : host === ''
-      ? 'The row has no host. Name its domain with domain_map=*=your.domain.'
-      : `The account has no domain ${host}. Add the domain, or name another with domain_map=${host}=your.domain.`
-  return { code: 'unmapped_host', message }
-}
-
-const refusals = {
-  root: { code: 'root_link', message: 'The address has no path. Set the homepage_url of the domain instead.' },
-  alias: {
-    code: 'unsupported_alias',
-    message:
-      'No link can have this alias: it is longer than 255 characters, reserved, ends in "+", or has control characters or a segment "." or "..".',
-  },
-  duplicate: { code: 'duplicate_address', message: 'An earlier row has the address, with another URL.' },
-} as const
 
 /** What the database and the file know about the addresses of some rows. */
 interface Known {
@@ -226,7 +206,7 @@ function figuresOf({ content, addresses }: StagedRow, sums: Known['sums']): Figu
   }
 }
 
-/** Builds the result for a row. Its addresses stay without aliases unless some are given. */
+/** Builds the result for a row. Its addresses stay without aliases, apart from those that are given. */
 type Result = (
   outcome: Decision['outcome'],
   own?: Partial<Decision>,
@@ -234,16 +214,25 @@ type Result = (
   tags?: readonly string[],
 ) => DecidedRow
 
-function resultFor(row: StagedRow, figures: Figures): Result {
+function resultFor(row: StagedRow, figures: Figures, located: readonly Located[]): Result {
   const losses: LossKind[] = [...row.content.losses]
   if (figures.clicks > 0 && figures.days === 0) losses.push('click_times')
-  const none = row.addresses.map((address) => ({ ...address, domain_id: null, alias: null }))
-  const keyOf = ({ host, path }: StagedAddress) => `${host} ${path}`
-  return (outcome, own = {}, addresses = [], tags = []) => ({
-    ...{ ...row, figures: { ...figures, tags } },
-    addresses: none.map((each) => addresses.find((address) => keyOf(address) === keyOf(each)) ?? each),
+  return (outcome, own = {}, given = [], tags = []) => ({
+    ...{ ...row, addresses: withAliases(row.addresses, located, given), figures: { ...figures, tags } },
     decision: { outcome, code: null, message: null, linkId: null, changes: null, losses, ...own },
   })
+}
+
+/** Returns addresses with the aliases of those that are given. Other links have the others, of which the proof needs the domain. */
+function withAliases(
+  all: readonly StagedAddress[],
+  located: readonly StagedAddress[],
+  given: readonly StagedAddress[],
+): StagedAddress[] {
+  const keyOf = ({ host, path }: StagedAddress) => `${host} ${path}`
+  const others = located.map((address) => ({ ...address, alias: null }))
+  const known = new Map([...others, ...given].map((address) => [keyOf(address), address]))
+  return all.map((address) => known.get(keyOf(address)) ?? { ...address, domain_id: null, alias: null })
 }
 
 async function decide(
@@ -253,19 +242,22 @@ async function decide(
   addresses: Located[] | Refused,
   known: Known,
 ): Promise<DecidedRow> {
-  const result = resultFor(row, figuresOf(row, known.sums))
-  if (!Array.isArray(addresses)) return result('refuse', { code: addresses.code, message: addresses.message })
+  const figures = figuresOf(row, known.sums)
+  if (!Array.isArray(addresses)) {
+    return resultFor(row, figures, [])('refuse', { code: addresses.code, message: addresses.message })
+  }
   const url = row.content.fields.url ?? ''
   const { exact = '' } = row.content.fields
   const isOwnExact = ['true', '1'].includes(exact.trim())
   const named = addresses.map((address) => ({ ...address, exact: isOwnExact || isExact(plan, address, url, known) }))
-  const duplicate = named.map((address) => known.earlier.get(spellingOf(address))).find((each) => each !== undefined)
-  if (duplicate !== undefined) {
-    return duplicate === url ? result('known', {}, named) : result('refuse', refusals.duplicate)
-  }
-  const taken = named.map((address) => takenBy(address, known))
+  const result = resultFor(row, figures, named)
+  const earlier = named.map((address) => known.earlier.get(spellingOf(address)))
+  if (earlier.some((each) => each !== undefined && each !== url)) return result('refuse', refusals.duplicate)
+  const others = named.filter((_, at) => earlier[at] === undefined)
+  if (others.length === 0 && named.length > 0) return result('known', {}, named)
+  const taken = others.map((address) => takenBy(address, known))
   const owner = taken.find((each) => each !== undefined)
-  if (owner === undefined || plan.options.conflict !== 'update') return decideNew(tx, plan, row, named, taken, result)
+  if (owner === undefined || plan.options.conflict !== 'update') return decideNew(tx, plan, row, others, taken, result)
   return decideUpdate(plan, row, known.links.get(owner.link), (outcome, own, tags) => result(outcome, own, named, tags))
 }
 
@@ -284,12 +276,18 @@ async function decideNew(
   const owner = taken.find((each) => each !== undefined)
   if (owner === undefined) return result('store', {}, named, values.tags)
   const own = { linkId: owner.link }
-  if (taken.every((each) => each === undefined || each.url === values.url)) return result('known', own, named)
+  // A link with the same URL already serves the others.
+  const missing = named.filter((_, at) => taken[at]?.url !== values.url)
+  if (missing.length === 0) return result('known', own, named)
+  if (taken.every((each) => each === undefined || each.url === values.url)) {
+    return result('store', {}, missing, values.tags)
+  }
   const { conflict } = plan.options
   if (conflict !== 'rename') return result(conflict === 'skip' ? 'skip' : 'conflict', own, named)
   const renamed: StagedAddress[] = []
-  for (const [at, address] of named.entries()) {
-    renamed.push(taken[at] === undefined ? address : { ...address, alias: await freeAlias(tx, plan, address) })
+  for (const address of missing) {
+    const isTaken = taken[named.indexOf(address)] !== undefined
+    renamed.push(isTaken ? { ...address, alias: await freeAlias(tx, plan, address) } : address)
   }
   return result('rename', {}, renamed, values.tags)
 }
@@ -378,10 +376,16 @@ function comparable(value: unknown): unknown {
   return isNames ? value.map(foldCase).sort() : value
 }
 
-/** Returns the first free alias of `alias-2`, `alias-3` and so on, which no row of the file has either. */
-async function freeAlias(tx: Db, { account, importId }: PlanContext, { alias, domain }: Located): Promise<string> {
+/** Returns the first free alias of `alias-2`, `alias-3` and so on, which no row of the file has either. A long one is cut. */
+async function freeAlias(
+  tx: Db,
+  { account, importId }: PlanContext,
+  { alias, domain, legacy }: Located,
+): Promise<string> {
+  const most = legacy ? maxLegacyLength : maxAliasLength
   for (let next = 2; ; next += triedTogether) {
-    const names = Array.from({ length: triedTogether }, (_, at) => `${alias}-${next + at}`)
+    const start = [...alias].slice(0, most - `-${next + triedTogether}`.length).join('')
+    const names = Array.from({ length: triedTogether }, (_, at) => `${start}-${next + at}`)
     const folded = names.map(foldCase)
     const taken = new Set((await addressesWith(tx, account, domain.id, folded)).map((each) => each.folded))
     for (const each of await entriesWith(tx, importId, folded)) taken.add(each.folded)

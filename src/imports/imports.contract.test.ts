@@ -177,6 +177,13 @@ test('stores aliases that differ only in case, and aliases of others that the ru
   )
 })
 
+test('hosts with the names of built-in properties have no domain', async () => {
+  const place = await newPlace(app)
+  const file = table(['https://constructor/a', tea], ['https://__proto__/b', tea])
+  const planned = await planFile(place, file, { domain_map: `old.example=${place.domain.name}` })
+  assert.deepEqual(planned.unmapped_hosts, ['constructor', '__proto__'])
+})
+
 test('conflict: refuse blocks, skip omits, rename appends a number, update replaces', async () => {
   const place = await newPlace(app)
   const host = place.domain.name

@@ -3,10 +3,11 @@
 import type { Reading } from '../forms/form.ts'
 import { foldCase } from '../lib/text.ts'
 import { type LinkRules, withScheme } from '../links/actions.ts'
+import { withoutClashes } from '../links/addresses.ts'
 import { maxTags } from '../links/link.ts'
 import { type LinkChange, type NewLink, storeLink, updateLink } from '../links/schema.ts'
 import type { ImportOptions } from './schema.ts'
-import type { Content } from './staging/store.ts'
+import type { Content, StagedAddress } from './staging/store.ts'
 
 /** Returns the fields of the new link of a row, without its alias and domain. A link whose password is unreadable is disabled. */
 export function readNewLink(
@@ -21,6 +22,14 @@ export function readNewLink(
   }
   const { values, violations } = withScheme(storeLink.read(sent), rules)
   return { values: { ...values, space_id, redirect_password: password }, violations }
+}
+
+/** Returns the addresses that a new link gets, the main one first. Several old addresses can be the same here. */
+export function newAddresses(addresses: readonly StagedAddress[]) {
+  const located = addresses.flatMap(({ domain_id, alias, exact, legacy }) =>
+    domain_id === null || alias === null ? [] : [{ domain_id, alias, exact, legacy }],
+  )
+  return withoutClashes(located)
 }
 
 /** Returns names of tags with another one, which replaces the last one if there would be too many. */

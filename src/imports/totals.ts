@@ -1,6 +1,7 @@
 import { foldCase } from '../lib/text.ts'
 import type { DecidedRow } from './decide.ts'
 import type { LossKind } from './file-row.ts'
+import { newAddresses } from './links.ts'
 import { type Outcome, outcomes } from './schema.ts'
 import type { Summary } from './store.ts'
 
@@ -31,7 +32,7 @@ export class Totals {
       for (const kind of losses) this.#losses.set(kind, (this.#losses.get(kind) ?? 0) + 1)
     }
     if (!isNew) return
-    for (const { exact, alias } of addresses) if (alias !== null) this.#sums[exact ? 'exact' : 'case_insensitive'] += 1
+    for (const { exact } of newAddresses(addresses)) this.#sums[exact ? 'exact' : 'case_insensitive'] += 1
     this.#sums.clicks += figures.clicks
     this.#sums.click_days += figures.days
     this.#addTime(content.created_at)

@@ -56,6 +56,16 @@ export class AddressSet {
   }
 }
 
+/** Returns the addresses that clash with none before them. */
+export function withoutClashes<Some extends Address>(addresses: readonly Some[]): Some[] {
+  const taken = new AddressSet()
+  return addresses.filter((address) => {
+    const isFree = !taken.hasClash(address)
+    if (isFree) taken.add(address)
+    return isFree
+  })
+}
+
 type Rival = Pick<Row<'links'>, 'account_id' | 'alias' | 'exact'>
 
 /** Finds the account's stored addresses that may clash with these. */

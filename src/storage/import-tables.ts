@@ -45,7 +45,7 @@ export interface ImportTables {
     /** Kinds of losses, with commas between them. */
     losses: Generated<string>
   }
-  /** Addresses of rows. `host` is '' if the file has none. `alias` is null if the row is refused. */
+  /** Addresses of rows. `host` is '' if the file has none. `alias` is null if the link of the row does not get it. */
   import_addresses: {
     import_id: number
     row_id: number

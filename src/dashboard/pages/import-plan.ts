@@ -6,7 +6,7 @@ import type { PlainDomain } from '../../domains/store.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
-import { vendors } from '../../imports/decide.ts'
+import { vendors } from '../../imports/refusals.ts'
 import { type Import, type ImportOptions, importOptions, leftOut, type Outcome } from '../../imports/schema.ts'
 import type { ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
@@ -34,8 +34,9 @@ export interface ShownImport {
 /** Returns the values of the form of a plan. */
 export function planValues({ source, options, columns, summary }: StoredImport): Readonly<Record<string, string>> {
   const { conflict, space_id, tag, domain_map, time_zone, generate_aliases } = options
+  const mapped = new Map(Object.entries(domain_map ?? {}))
   const hosts = Object.fromEntries(
-    hostsOf({ options, summary }).map((host) => [`host.${host}`, domain_map?.[host] ?? '']),
+    hostsOf({ options, summary }).map((host) => [`host.${host}`, mapped.get(host) ?? '']),
   )
   const ofAll = { conflict: conflict === 'refuse' ? '' : conflict, space_id: String(space_id ?? ''), tag: tag ?? '' }
   if (source !== 'csv') return { ...ofAll, ...hosts }

@@ -46,7 +46,6 @@ function markPending(importId: number, from: number, to: number) {
     .where('row_id', '<', to)
     .where('row_id', 'in', linked)
     .where('domain_id', 'is not', null)
-    .where('alias', 'is not', null)
     .where(({ or, eb }) => or([eb('result', 'is', null), eb('result', '!=', 'same')]))
 }
 
@@ -75,7 +74,8 @@ async function pendingOf(db: Db, account: number, importId: number, host: string
   )
   return rows.map(({ name, alias, ...row }) => {
     const domain = name ?? ''
-    return { ...row, host: row.host || domain, domain, alias: alias ?? '' }
+    // An address of another link has no alias.
+    return { ...row, host: row.host || domain, domain, alias: alias ?? row.path.normalize() }
   })
 }
 
@@ -107,7 +107,7 @@ export async function findHosts(
   importId: number,
 ): Promise<readonly { readonly host: string; readonly domain_id: number }[]> {
   const linked = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
-  const own = query.selectFrom('import_addresses').where('import_id', '=', importId).where('alias', 'is not', null)
+  const own = query.selectFrom('import_addresses').where('import_id', '=', importId)
   const ofLinks = own.where('row_id', 'in', linked.where('outcome', 'in', linkedOutcomes))
   const rows = await db.execute(ofLinks.select(['host', 'domain_id']).distinct().orderBy('host').orderBy('domain_id'))
   return rows.flatMap(({ host, domain_id }) => (domain_id === null ? [] : [{ host, domain_id }]))

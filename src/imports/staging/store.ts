@@ -14,7 +14,7 @@ export interface Content extends Omit<FileRow, 'line' | 'addresses' | 'refusal'>
   readonly password: string | null
 }
 
-/** An address of a row. `host` is '' if the file has none. `alias` is null as long as the row is refused. */
+/** An address of a row. `host` is '' if the file has none. `alias` is null if the link of the row does not get it. */
 export interface StagedAddress {
   readonly host: string
   readonly path: string
@@ -255,7 +255,7 @@ export async function domainNames(
   return new Map((await db.execute(domains.where('id', 'in', ids))).map(({ id, name }) => [id, name]))
 }
 
-/** An address of any row, for the comparison with others. `alias` is null if the row is refused. */
+/** An address of any row, for the comparison with others. `alias` is null if the link of the row does not get it. */
 export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded' | 'alias'>
 
 /** Addresses with the same folded alias that are compared: a hostile file could have 100,000 of them. */

@@ -1,0 +1,58 @@
+/** Section 17 of the API: the addresses of imported links. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { applyImport, linksOf, outcomesOf, planFile, table, tea } from '../../test/imports.ts'
+import { newPlace } from '../../test/links-api.ts'
+
+const app = await startApp()
+
+const bitlyRows = (...rows: readonly string[]) =>
+  ['Link,Custom Link,Destination URL', ...rows.map((row) => `${row},${tea}/${row.length}`)].join('\n')
+
+test('every address of a row gets a link, even if another link has one of them, or two become the same', async () => {
+  const place = await newPlace(app)
+  const host = place.domain.name
+  const [one, two] = [`https://${host}/aaa,https://${host}/one`, `https://${host}/aaa,https://${host}/two`]
+  const same = `https://bit.ly/same,https://old.example/same`
+  const file = bitlyRows(one, two, same)
+  const first = await planFile(place, bitlyRows(`https://${host}/one,`.padEnd(one.length, ' ')))
+  await applyImport(place, first)
+  const planned = await planFile(place, file, { domain_map: `bit.ly=${host},old.example=${host}` })
+  assert.deepEqual([outcomesOf(planned), planned.case_insensitive], [['store', 'store', 'store'], 3])
+  await applyImport(place, planned)
+  for (const path of ['one', 'aaa', 'two', 'same'])
+    assert.equal((await app.visit(`http://${host}/${path}`)).status, 302)
+  const links = await linksOf(place)
+  assert.deepEqual(
+    links.map(({ alias }) => alias),
+    ['one', 'aaa', 'two', 'same'],
+  )
+  const further = await Promise.all(links.map(({ id }) => place.send('GET', `/links/${id}/addresses`)))
+  assert.deepEqual(
+    further.flatMap(({ body }) => body.data),
+    [],
+  )
+  const conflicts = bitlyRows(`https://${host}/aaa,https://${host}/other`, `https://${host}/q,https://${host}/two`)
+  assert.deepEqual(outcomesOf(await planFile(place, conflicts)), ['conflict', 'conflict'])
+  const most = Array.from({ length: 22 }, (_, at) => `https://${host}/m${at}`)
+  const many = { links: [{ link: `https://${host}/m`, long_url: tea, custom_bitlinks: most }] }
+  assert.deepEqual(outcomesOf(await planFile(place, JSON.stringify(many), {}, 'application/json')), ['too_many'])
+})
+
+test('rename cuts an alias that would be too long', async () => {
+  const place = await newPlace(app)
+  const [long, legacy] = ['x'.repeat(128), '!'.repeat(255)]
+  const fileOf = (path: string) =>
+    table(...[long, legacy].map((alias) => [`https://${place.domain.name}/${alias}`, `${tea}/${path}`] as const))
+  for (const path of ['1', '2']) await applyImport(place, await planFile(place, fileOf(path), { conflict: 'rename' }))
+  assert.deepEqual(
+    (await linksOf(place)).map(({ alias, legacy: isLegacy }) => [alias.length, isLegacy, alias.slice(-2)]),
+    [
+      [128, false, 'xx'],
+      [255, true, '!!'],
+      [127, false, '-2'],
+      [254, true, '-2'],
+    ],
+  )
+})

@@ -1,0 +1,34 @@
+/** Why rows are refused because of their addresses. */
+import { maxAddresses } from '../links/addresses.ts'
+
+/** A stable code, and a sentence for people. */
+interface Reason {
+  readonly code: string
+  readonly message: string
+}
+
+/** Hosts of services, whose links can only be copied. */
+export const vendors: readonly string[] = [
+  ...['bit.ly', 'j.mp', 'amzn.to', 'dub.sh', 'rebrand.ly', 'kutt.it', 'kutt.to', 'tinyurl.com'],
+]
+
+/** Returns why a row with this host is refused. */
+export function unmapped(host: string): Reason {
+  const message = vendors.includes(host)
+    ? `Links on ${host} can’t move, because the host belongs to the service. Copy them to a domain of yours with domain_map=${host}=your.domain.`
+    : host === ''
+      ? 'The row has no host. Name its domain with domain_map=*=your.domain.'
+      : `The account has no domain ${host}. Add the domain, or name another with domain_map=${host}=your.domain.`
+  return { code: 'unmapped_host', message }
+}
+
+export const refusals = {
+  root: { code: 'root_link', message: 'The address has no path. Set the homepage_url of the domain instead.' },
+  alias: {
+    code: 'unsupported_alias',
+    message:
+      'No link can have this alias: it is longer than 255 characters, reserved, ends in "+", or has control characters or a segment "." or "..".',
+  },
+  tooMany: { code: 'too_many', message: `A link has at most ${maxAddresses + 1} addresses.` },
+  duplicate: { code: 'duplicate_address', message: 'An earlier row has the address, with another URL.' },
+} as const
