@@ -33,6 +33,15 @@ test('applies once: a repetition returns 200 and changes nothing, and a second p
   )
 })
 
+test('refuses rows with NUL in a host or a time', async () => {
+  const place = await newPlace(app)
+  const mapped = { domain_map: `*=${place.domain.name}` }
+  const hosts = await planFile(place, table(['https://a\0b.example/x', tea], ['https://\0/x', tea]), mapped)
+  assert.deepEqual(outcomesOf(hosts), ['unmapped_host', 'unmapped_host'])
+  const time = await planFile(place, `alias,url,created_at\nx,${tea},2\0`, mapped)
+  assert.deepEqual(outcomesOf(time), ['invalid_time'])
+})
+
 test('apply returns 412 if an outcome would change, and stores nothing', async () => {
   const place = await newPlace(app)
   const host = place.domain.name

@@ -14,6 +14,7 @@ import {
   isSet,
   parseAddress,
   parseCount,
+  storable,
   textOf,
 } from './values.ts'
 
@@ -243,6 +244,6 @@ function withLoss(draft: Draft, kind: 'title' | 'notes' | 'tags', fitted: Return
 const maxShown = 40
 
 function refuse(draft: Draft, code: Refusal['code'], name: string, value: unknown, problem: string): void {
-  const shown = textOf(value).slice(0, maxShown).toWellFormed()
-  draft.refusal ??= { code, message: `${name}: “${shown}” ${problem}.` }
+  const shown = storable(textOf(value).slice(0, maxShown))
+  draft.refusal ??= { code, message: `${storable(name)}: “${shown}” ${problem}.` }
 }

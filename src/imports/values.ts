@@ -28,15 +28,17 @@ export function parseAddress(text: string): FileAddress | null {
 
 /** Returns the address of a host, which may be empty, and a decoded path. */
 export function addressOf(authority: string, path: string): FileAddress {
-  const name = authority
-    .slice(0, maxHost)
+  const name = storable(authority.slice(0, maxHost))
     .trim()
     .toLowerCase()
     .replace(/^.*@|:\d*$|\.$/g, '')
   const host = name === '' ? null : plainHost.test(name) ? name : domainToASCII(name) || name
-  // No database stores NUL. Every other control character makes the alias unsupported, too.
-  const stored = path.replaceAll('\0', '\u0001').toWellFormed()
-  return { host, path: stored.replace(/^\//, '').replace(/\/$/, '') }
+  return { host, path: storable(path).replace(/^\//, '').replace(/\/$/, '') }
+}
+
+/** Returns a text that databases store, which is as invalid as before: PostgreSQL rejects NUL. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '\u0001').toWellFormed()
 }
 
 const timePattern = /^(\d{4})-(\d\d)-(\d\d)(?:[t ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(z|[+-]\d\d(?::?\d\d)?)?)?$/i
