@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
+import type { Json } from '../../test/client.ts'
 import { applyImport, linksOf, outcomesOf, planFile, rowsOf, table, tea } from '../../test/imports.ts'
 import { newPlace } from '../../test/links-api.ts'
 import { eventually } from '../../test/processes.ts'
@@ -61,6 +62,30 @@ test('plans again from the stored rows, with other columns, hosts and conflicts'
     ],
   )
   await assert.rejects(actions.replan(actor, record.id, {}), { code: 'import_state' })
+})
+
+test('a new plan that ends halfway can not be applied, and the next one reads all rows again', async () => {
+  const place = await newPlace(app)
+  const actor = commandActor(place.account, 'operator')
+  const rows = Array.from({ length: 200 }, (_, at) => `https://${place.domain.name}/a${at},${tea},One,Two`)
+  const file = Buffer.from(['short_url,url,title,other', ...rows].join('\n'))
+  const { record } = await actions.plan(actor, file, { type: null, options: optionsOf({}) })
+  let left = 3
+  const broken: Pick<typeof storage, 'write'> = {
+    write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('killed'))),
+  }
+  const halfway = new ImportActions(storage, {
+    ...{ rules, run: (job) => runImportJob(broken, job, { rules, onApplied: () => undefined }) },
+    ...{ reversals: {} as never, prove: () => Promise.resolve(), patienceMs: null, onProblem: () => undefined },
+  })
+  const columns = { short_url: 'short_url', url: 'url', title: '-', other: 'title' }
+  await assert.rejects(halfway.replan(actor, record.id, { columns }), /killed/)
+  await assert.rejects(actions.apply(actor, record.id), { code: 'precondition_failed' })
+  assert.deepEqual(await linksOf(place), [])
+  await actions.replan(actor, record.id, {})
+  await actions.apply(actor, record.id)
+  const links = (await place.send('GET', '/links?per_page=100')).body
+  assert.deepEqual([links.meta.total, [...new Set(links.data.map(({ title }: Json) => title))]], [200, ['Two']])
 })
 
 test('one job runs in an account, and continues the job of a process that has died', async () => {

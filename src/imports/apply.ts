@@ -18,8 +18,7 @@ import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
-import type { Outcome } from './schema.ts'
-import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
+import { countOutcomes, type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
 import { advance, type Lease, type StoredImport } from './store.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
@@ -48,7 +47,7 @@ export async function checkImport(
     if (at < 0) return
     const { id, line, decision } = decided[at] as DecidedRow
     const place = line === null ? `row ${id}` : `row ${id} (line ${line})`
-    const outcomes = `“${before[at]?.decision?.outcome}”, but is “${decision.outcome}” now`
+    const outcomes = `“${before[at]?.decision?.outcome ?? 'undecided'}”, but is “${decision.outcome}” now`
     const message = `The plan no longer holds: the outcome of ${place} was ${outcomes}. Plan the import again.`
     throw new Failure('precondition_failed', message)
   })
@@ -71,27 +70,23 @@ export async function applyImport(
 ): Promise<void> {
   const context = contextOf(actor, planned, rules)
   const author = { ...actor, batchId: planned.batchId }
-  const failed = await applyAllRows(db, author, context, planned, lease, onApplied)
+  await applyAllRows(db, author, context, planned, lease, onApplied)
   await applyAllDays(db, context, planned, lease)
-  const { outcomes, ...others } = planned.summary
-  const summary = { ...others, outcomes: { ...outcomes } }
-  for (const outcome of failed) {
-    summary.outcomes[outcome] -= 1
-    summary.outcomes.refuse += 1
-  }
   await db.write(async (tx) => {
-    const { store, rename, update } = summary.outcomes
+    const outcomes = await countOutcomes(tx, planned.id)
+    const { store, rename, update } = outcomes
     const event: NewEvent = {
       ...{ record: 'import', action: 'applied', id: planned.id, name: planned.source },
       changes: { links: [null, store + rename + update] },
     }
     await recordEvents(tx, author, [event])
     const applied_at = new Date().toISOString()
+    const summary = { ...planned.summary, outcomes }
     await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at, summary })
   })
 }
 
-/** Applies rows until none is left. Returns the planned outcomes of rows that have failed. */
+/** Applies rows until none is left. */
 async function applyAllRows(
   db: Connection,
   author: Actor,
@@ -99,20 +94,18 @@ async function applyAllRows(
   planned: StoredImport,
   lease: Lease,
   onApplied: ApplyParts['onApplied'],
-): Promise<Outcome[]> {
-  const failed: Outcome[] = []
+): Promise<void> {
   for (let after = planned.appliedRow; ; ) {
     const step = await db.write(async (tx) => {
       const rows = await readRows(tx, planned.id, { after, limit: rowsTogether, only: ['store', 'rename', 'update'] })
       const last = rows.at(-1)?.id
       if (last === undefined) return null
-      const results = await applyRows(tx, author, context, rows)
+      const applied = await applyRows(tx, author, context, rows)
       await advance(tx, lease, { state: 'applying', applied_row: last })
-      return { last, ...results }
+      return { last, applied }
     })
-    if (step === null) return failed
+    if (step === null) return
     after = step.last
-    failed.push(...step.failed)
     onApplied(step.applied)
     await wait(pauseMs)
   }
@@ -134,7 +127,12 @@ async function applyAllDays(db: Connection, { account }: PlanContext, planned: S
 }
 
 /** Applies some rows. A row that others have made impossible since the check is refused. */
-async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: readonly StagedRow[]) {
+async function applyRows(
+  tx: Db,
+  author: Actor,
+  context: PlanContext,
+  rows: readonly StagedRow[],
+): Promise<AppliedRow[]> {
   const [updated, added] = [rows.filter(isUpdate), rows.filter((row) => !isUpdate(row))]
   const results = new Map([
     ...(await updateLinks(tx, author, context, updated)),
@@ -143,14 +141,12 @@ async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: read
   const applied: AppliedRow[] = []
   const links = new Map<number, number>()
   const refused: StagedRow[] = []
-  const failed: Outcome[] = []
   for (const row of rows) {
     const result = results.get(row.id)
     if (result === undefined || result instanceof Failure) {
       const { code, message } = reasonOf(result)
       const decision = row.decision as Decision
       refused.push({ ...row, decision: { ...decision, outcome: 'refuse', code, message } })
-      failed.push(decision.outcome)
     } else {
       const { id, domain_id, alias } = result
       applied.push({ id, stored: { id, domain_id, alias } })
@@ -159,7 +155,7 @@ async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: read
   }
   await saveRows(tx, context.importId, refused)
   await setLinks(tx, context.importId, links)
-  return { applied, failed }
+  return applied
 }
 
 function isUpdate({ decision }: StagedRow): boolean {

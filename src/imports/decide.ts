@@ -3,7 +3,6 @@
 import { isSame } from '../events/event.ts'
 import { foldCase } from '../lib/text.ts'
 import { changeViolations, type LinkRules, newLinkViolations } from '../links/actions.ts'
-import { maxAddresses } from '../links/addresses.ts'
 import { domainsNamed } from '../links/batch-store.ts'
 import { type LinkRow, linkEvents } from '../links/schema.ts'
 import { addressesWith, type KnownAddress } from '../links/spellings.ts'
@@ -92,7 +91,6 @@ export async function findDomains(
 function locate({ domains, options }: PlanContext, { content, addresses }: StagedRow): Located[] | Refused {
   if (content.refusal !== null) return content.refusal
   const located: Located[] = []
-  if (addresses.length > maxAddresses + 1) return refusals.tooMany
   for (const address of addresses) {
     const { host, path } = address
     if (options.domain_map?.[host] === leftOut) continue

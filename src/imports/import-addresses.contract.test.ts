@@ -35,9 +35,6 @@ test('every address of a row gets a link, even if another link has one of them, 
   )
   const conflicts = bitlyRows(`https://${host}/aaa,https://${host}/other`, `https://${host}/q,https://${host}/two`)
   assert.deepEqual(outcomesOf(await planFile(place, conflicts)), ['conflict', 'conflict'])
-  const most = Array.from({ length: 22 }, (_, at) => `https://${host}/m${at}`)
-  const many = { links: [{ link: `https://${host}/m`, long_url: tea, custom_bitlinks: most }] }
-  assert.deepEqual(outcomesOf(await planFile(place, JSON.stringify(many), {}, 'application/json')), ['too_many'])
 })
 
 test('rename cuts an alias that would be too long', async () => {

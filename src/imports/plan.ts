@@ -17,7 +17,7 @@ import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
 import { type ReadingOptions, readCells, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
-import { type Content, deleteAddresses, readRows, type StagedRow, saveRows } from './staging/store.ts'
+import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
 import { advance, createImport, hideImport, type Lease, publishPlan, type StoredImport } from './store.ts'
 import { Totals } from './totals.ts'
 
@@ -186,47 +186,53 @@ export async function replanImport(
 ): Promise<void> {
   const { id, isCaseSensitive } = planned
   const isReadAgain =
+    planned.columns.length > 0 &&
     planned.source === 'csv' &&
-    (['columns', 'time_zone', 'generate_aliases'] as const).some(
+    ((['columns', 'time_zone', 'generate_aliases'] as const).some(
       (name) => JSON.stringify(options[name]) !== JSON.stringify(planned.options[name]),
-    )
+    ) ||
+      (await db.write((tx) => hasUndecided(tx, id))))
   const columns = isReadAgain ? await readAgain(db, planned, options, lease) : planned.columns
+  // If this ends halfway, an application compares the decisions with those under these options.
+  await db.write((tx) => advance(tx, lease, { options, columns }))
   const context = { account: actor.account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
   const summary = await decideAll(db, context, lease)
   await db.write((tx) => publishPlan(tx, actor.account, { id, options, columns, summary }))
 }
 
-/** Reads the stored cells under other fields of their columns. */
+/**
+ * Reads the stored cells under other fields of their columns. If this ends halfway, the rows that are read have no decision, so that
+ * nothing can be applied and the next plan reads all of them again.
+ */
 async function readAgain(
   db: Connection,
-  { id, columns }: StoredImport,
-  { columns: names, time_zone, generate_aliases }: ImportOptions,
+  { id, columns: before }: StoredImport,
+  options: ImportOptions,
   lease: Lease,
 ): Promise<readonly FileColumn[]> {
-  const mapped = mapColumns(columns, { columns: names, generateAliases: generate_aliases })
-  const read = readCells(mapped, { timeZone: time_zone, generateAliases: generate_aliases })
-  const hasPassword = mapped.some(({ field }) => field === 'redirect_password')
-  for (let after = 0; ; ) {
-    const last = await db.write(async (tx) => {
-      const rows = await readRows(tx, id, { after, limit: rowsTogether })
-      const next: StagedRow[] = []
-      for (const { cells, ...row } of rows) {
-        const again = read(cells ?? [], row.line)
-        const content = await contentOf(again)
-        const password = content.password ?? (hasPassword ? row.content.password : null)
-        next.push({ ...row, cells, content: { ...content, password }, addresses: again.addresses.map(stagedAddress) })
-      }
-      await deleteAddresses(
-        tx,
-        id,
-        next.map((row) => row.id),
-      )
+  const { columns: names, time_zone: timeZone, generate_aliases: generateAliases } = options
+  const columns = mapColumns(before, { columns: names, generateAliases })
+  const read = readCells(columns, { timeZone, generateAliases })
+  const hasPassword = columns.some(({ field }) => field === 'redirect_password')
+  for (let after = 0; ; await wait(pauseMs)) {
+    const rows = await db.write((tx) => readRows(tx, id, { after, limit: rowsTogether }))
+    const last = rows.at(-1)?.id
+    if (last === undefined) return columns
+    // Passwords are hashed, which takes too long for a transaction.
+    const next: StagedRow[] = []
+    for (const { cells, ...row } of rows) {
+      const again = read(cells ?? [], row.line)
+      const content = await contentOf(again)
+      const password = content.password ?? (hasPassword ? row.content.password : null)
+      const addresses = again.addresses.map(stagedAddress)
+      next.push({ ...row, cells, content: { ...content, password }, addresses, decision: null })
+    }
+    await db.write(async (tx) => {
+      const ids = next.map((row) => row.id)
+      await deleteAddresses(tx, id, ids)
       await saveRows(tx, id, next)
-      await advance(tx, lease, {})
-      return rows.at(-1)?.id
+      await advance(tx, lease, { options, columns })
     })
-    if (last === undefined) return mapped
     after = last
-    await wait(pauseMs)
   }
 }

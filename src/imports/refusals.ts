@@ -1,6 +1,4 @@
 /** Why rows are refused because of their addresses. */
-import { maxAddresses } from '../links/addresses.ts'
-
 /** A stable code, and a sentence for people. */
 interface Reason {
   readonly code: string
@@ -29,6 +27,5 @@ export const refusals = {
     message:
       'No link can have this alias: it is longer than 255 characters, reserved, ends in "+", or has control characters or a segment "." or "..".',
   },
-  tooMany: { code: 'too_many', message: `A link has at most ${maxAddresses + 1} addresses.` },
   duplicate: { code: 'duplicate_address', message: 'An earlier row has the address, with another URL.' },
 } as const

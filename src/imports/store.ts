@@ -141,6 +141,8 @@ interface Progress {
   readonly applied_row?: number
   readonly applied_day?: number
   readonly applied_at?: string
+  readonly options?: ImportOptions
+  readonly columns?: readonly FileColumn[]
   readonly summary?: Summary
 }
 
@@ -148,11 +150,13 @@ interface Progress {
 export async function advance(
   tx: Db,
   { account, id, token }: Lease,
-  { summary, ...progress }: Progress,
+  { options, columns, summary, ...progress }: Progress,
 ): Promise<void> {
   const now = new Date()
   const values = {
     ...progress,
+    ...(options && { options: JSON.stringify(options) }),
+    ...(columns && { columns: JSON.stringify(columns) }),
     ...(summary && { summary: JSON.stringify(summary) }),
     ...{ job_until_ms: now.getTime() + leaseMs, updated_at: now.toISOString() },
   }
