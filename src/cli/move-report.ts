@@ -214,7 +214,7 @@ async function dnsOf({ db, account }: ReportContext, id: number): Promise<string
   const publicHost = URL.parse(readOwnUrl((await findAddresses(db)).base_url) ?? '')?.hostname ?? null
   const checks = new DomainChecks({ storage: db, shortUrl: await ownShortUrls(db) })
   const lines = new Set<string>()
-  for (const { host, domain_id } of await findHosts(db, id)) {
+  for (const { host, domain_id } of await findHosts(db, account, id)) {
     const { record: domain } = found(await domainRecords.find(db, account, domain_id), 'domain')
     if (host !== '' && host !== domain.name)
       lines.add(`  ${host}: nothing, because its links were copied to ${domain.name}`)

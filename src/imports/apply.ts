@@ -18,8 +18,9 @@ import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
-import { countOutcomes, type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
-import { advance, type Lease, type StoredImport } from './store.ts'
+import type { Outcome } from './schema.ts'
+import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
+import { advance, type Lease, type StoredImport, type Summary } from './store.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
 const [rowsTogether, daysTogether] = [100, 200]
@@ -70,23 +71,21 @@ export async function applyImport(
 ): Promise<void> {
   const context = contextOf(actor, planned, rules)
   const author = { ...actor, batchId: planned.batchId }
-  await applyAllRows(db, author, context, planned, lease, onApplied)
+  const summary = await applyAllRows(db, author, context, planned, lease, onApplied)
   await applyAllDays(db, context, planned, lease)
   await db.write(async (tx) => {
-    const outcomes = await countOutcomes(tx, planned.id)
-    const { store, rename, update } = outcomes
+    const { store, rename, update } = summary.outcomes
     const event: NewEvent = {
       ...{ record: 'import', action: 'applied', id: planned.id, name: planned.source },
       changes: { links: [null, store + rename + update] },
     }
     await recordEvents(tx, author, [event])
     const applied_at = new Date().toISOString()
-    const summary = { ...planned.summary, outcomes }
-    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at, summary })
+    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at })
   })
 }
 
-/** Applies rows until none is left. */
+/** Applies rows until none is left. Returns the figures of the plan without rows that have failed. */
 async function applyAllRows(
   db: Connection,
   author: Actor,
@@ -94,21 +93,31 @@ async function applyAllRows(
   planned: StoredImport,
   lease: Lease,
   onApplied: ApplyParts['onApplied'],
-): Promise<void> {
+): Promise<Summary> {
+  let { summary } = planned
   for (let after = planned.appliedRow; ; ) {
     const step = await db.write(async (tx) => {
       const rows = await readRows(tx, planned.id, { after, limit: rowsTogether, only: ['store', 'rename', 'update'] })
       const last = rows.at(-1)?.id
       if (last === undefined) return null
-      const applied = await applyRows(tx, author, context, rows)
-      await advance(tx, lease, { state: 'applying', applied_row: last })
-      return { last, applied }
+      const { applied, failed } = await applyRows(tx, author, context, rows)
+      const left = withRefusals(summary, failed)
+      await advance(tx, lease, { state: 'applying', applied_row: last, ...(failed.length > 0 && { summary: left }) })
+      return { last, applied, summary: left }
     })
-    if (step === null) return
+    if (step === null) return summary
     after = step.last
+    summary = step.summary
     onApplied(step.applied)
     await wait(pauseMs)
   }
+}
+
+/** Returns figures with some outcomes changed to `refuse`. */
+function withRefusals({ outcomes, ...others }: Summary, failed: readonly Outcome[]): Summary {
+  const changed = { ...outcomes, refuse: outcomes.refuse + failed.length }
+  for (const outcome of failed) changed[outcome] -= 1
+  return { ...others, outcomes: changed }
 }
 
 async function applyAllDays(db: Connection, { account }: PlanContext, planned: StoredImport, lease: Lease) {
@@ -127,12 +136,7 @@ async function applyAllDays(db: Connection, { account }: PlanContext, planned: S
 }
 
 /** Applies some rows. A row that others have made impossible since the check is refused. */
-async function applyRows(
-  tx: Db,
-  author: Actor,
-  context: PlanContext,
-  rows: readonly StagedRow[],
-): Promise<AppliedRow[]> {
+async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: readonly StagedRow[]) {
   const [updated, added] = [rows.filter(isUpdate), rows.filter((row) => !isUpdate(row))]
   const results = new Map([
     ...(await updateLinks(tx, author, context, updated)),
@@ -141,12 +145,14 @@ async function applyRows(
   const applied: AppliedRow[] = []
   const links = new Map<number, number>()
   const refused: StagedRow[] = []
+  const failed: Outcome[] = []
   for (const row of rows) {
     const result = results.get(row.id)
     if (result === undefined || result instanceof Failure) {
       const { code, message } = reasonOf(result)
       const decision = row.decision as Decision
       refused.push({ ...row, decision: { ...decision, outcome: 'refuse', code, message } })
+      failed.push(decision.outcome)
     } else {
       const { id, domain_id, alias } = result
       applied.push({ id, stored: { id, domain_id, alias } })
@@ -155,7 +161,7 @@ async function applyRows(
   }
   await saveRows(tx, context.importId, refused)
   await setLinks(tx, context.importId, links)
-  return applied
+  return { applied, failed }
 }
 
 function isUpdate({ decision }: StagedRow): boolean {

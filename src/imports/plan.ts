@@ -148,7 +148,19 @@ export async function decideAll(
     totals.addTags(unknown)
     onProgress(decided.at(-1)?.id ?? 0)
   })
-  return totals.summary(await db.write((tx) => countOrphans(tx, lease.id)))
+  return totals.summary(await countAllOrphans(db, lease.id))
+}
+
+async function countAllOrphans(db: Connection, importId: number): Promise<number> {
+  let orphans = 0
+  let last: string | null = null
+  for (;;) {
+    const found = await db.write((tx) => countOrphans(tx, importId, last))
+    if (found.until === null) return orphans
+    orphans += found.orphans
+    last = found.until
+    await wait(pauseMs)
+  }
 }
 
 /**

@@ -198,7 +198,7 @@ async function dnsSection(
   { storage, checks, dashboardUrl }: ResultServices,
 ): Promise<Html | null> {
   const { account, exchange } = request
-  const hosts = await findHosts(storage, id)
+  const hosts = await findHosts(storage, account, id)
   const ids = [...new Set(hosts.map(({ domain_id }) => domain_id))]
   const found = await Promise.all(ids.map((each) => domainRecords.find(storage, account, each)))
   const domains = new Map<number, Domain>(

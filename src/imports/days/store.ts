@@ -55,15 +55,33 @@ export async function daySums(db: Db, importId: number, folded: readonly string[
   return found
 }
 
-/** Counts the addresses with clicks that no row of the file has. */
-export async function countOrphans(db: Db, importId: number): Promise<number> {
-  const orphans = sql<{ total: number }>`select count(*) as total from (
-    select distinct host, path from import_days where import_id = ${importId} and not exists (
-      select 1 from import_addresses where import_addresses.import_id = ${importId}
-        and import_addresses.folded = import_days.folded and import_addresses.host = import_days.host
-        and import_addresses.path = import_days.path)) as orphans`
-  const [row] = await db.execute(query.selectNoFrom(sql<number>`(${orphans})`.as('total')))
-  return Number(row?.total)
+/** Aliases whose clicks are compared with the rows together. */
+const comparedTogether = 1_000
+
+/**
+ * Counts addresses with clicks that no row of the file has, among the next folded aliases after one. Returns the last of these
+ * aliases, null at the end.
+ */
+export async function countOrphans(
+  db: Db,
+  importId: number,
+  after: string | null,
+): Promise<{ readonly orphans: number; readonly until: string | null }> {
+  const own = query.selectFrom('import_days').where('import_id', '=', importId)
+  const following = after === null ? own : own.where('folded', '>', after)
+  const next = following.select('folded').distinct().orderBy('folded').limit(comparedTogether)
+  const until = (await db.execute(next)).at(-1)?.folded ?? null
+  if (until === null) return { orphans: 0, until }
+  const same = query
+    .selectFrom('import_addresses')
+    .select('row_id')
+    .where('import_addresses.import_id', '=', importId)
+    .whereRef('import_addresses.folded', '=', query.dynamic.ref<never>('import_days.folded'))
+    .whereRef('import_addresses.host', '=', query.dynamic.ref<never>('import_days.host'))
+    .whereRef('import_addresses.path', '=', query.dynamic.ref<never>('import_days.path'))
+  const some = following.where('folded', '<=', until).select(['host', 'path']).distinct()
+  const orphans = await db.execute(some.where(({ not, exists }) => not(exists(same))))
+  return { orphans: orphans.length, until }
 }
 
 /** A staged day, and the link that its row has stored. */

@@ -103,12 +103,14 @@ export async function countProofs(
 
 /** Returns the hosts of addresses that have a link after the import is applied, with their domains. '' stands for no host. */
 export async function findHosts(
-  db: Db,
+  storage: Storage,
+  account: number,
   importId: number,
 ): Promise<readonly { readonly host: string; readonly domain_id: number }[]> {
   const linked = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
   const own = query.selectFrom('import_addresses').where('import_id', '=', importId)
   const ofLinks = own.where('row_id', 'in', linked.where('outcome', 'in', linkedOutcomes))
-  const rows = await db.execute(ofLinks.select(['host', 'domain_id']).distinct().orderBy('host').orderBy('domain_id'))
-  return rows.flatMap(({ host, domain_id }) => (domain_id === null ? [] : [{ host, domain_id }]))
+  const hosts = ofLinks.where('domain_id', 'is not', null).select(['host', 'domain_id']).distinct()
+  const rows = await storage.scan(account, hosts.orderBy('host').orderBy('domain_id'))
+  return rows.map(([host, domain_id]) => ({ host: String(host), domain_id: Number(domain_id) }))
 }

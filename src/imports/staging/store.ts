@@ -5,7 +5,7 @@ import { CachedQuery, query, type Row } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
 import type { ProofResult } from '../proof.ts'
-import { type ImportRowsQuery, type Outcome, outcomes } from '../schema.ts'
+import type { ImportRowsQuery, Outcome } from '../schema.ts'
 
 /** What is stored of a row of a file: no plain password. */
 export interface Content extends Omit<FileRow, 'line' | 'addresses' | 'refusal'> {
@@ -156,15 +156,6 @@ export async function readRows(
 export async function hasUndecided(db: Db, importId: number): Promise<boolean> {
   const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
   return (await db.execute(own.where('outcome', 'is', null).limit(1))).length > 0
-}
-
-/** Counts the rows of an import by outcome. */
-export async function countOutcomes(db: Db, importId: number): Promise<Record<Outcome, number>> {
-  const own = query.selectFrom('import_rows').where('import_id', '=', importId).groupBy('outcome')
-  const rows = await db.execute(own.select('outcome').select(({ fn }) => fn.countAll().as('total')))
-  const none = outcomes.map((outcome) => [outcome, 0] as const)
-  const counted = rows.map(({ outcome, total }) => [outcome, Number(total)] as const)
-  return Object.fromEntries([...none, ...counted]) as Record<Outcome, number>
 }
 
 /** Returns the rows with these ids. */
