@@ -214,7 +214,10 @@ export async function findUnneeded(
   const imports = query.selectFrom('imports').select(['id', 'account_id']).where('job_until_ms', '<', now)
   const rows = await db.execute(
     imports.where(({ or, eb, and }) =>
-      or([eb('account_id', '=', 0), and([eb('state', '!=', 'planned'), eb('updated_at', '<', until), hasRows])]),
+      or([
+        eb('account_id', '=', 0),
+        and([eb('state', 'in', ['applied', 'undone']), eb('updated_at', '<', until), hasRows]),
+      ]),
     ),
   )
   return rows.map(({ id, account_id }) => ({ id, isHidden: account_id === 0 }))
