@@ -7,12 +7,13 @@ import { domainsNamed } from '../links/batch-store.ts'
 import { type LinkRow, linkEvents } from '../links/schema.ts'
 import { addressesWith, type KnownAddress } from '../links/spellings.ts'
 import { type LinkDomain, linkRecords } from '../links/store.ts'
-import { isLegacyAlias, maxAliasLength, maxLegacyLength, parseAlias } from '../names/alias.ts'
+import { isLegacyAlias, parseAlias } from '../names/alias.ts'
 import { rulesOf } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
 import type { Violation } from '../violations.ts'
 import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
+import { freeAlias } from './free-alias.ts'
 import { readChange, readNewLink } from './links.ts'
 import { refusals, unmapped } from './refusals.ts'
 import { type ImportOptions, leftOut } from './schema.ts'
@@ -285,7 +286,9 @@ async function decideNew(
   const renamed: StagedAddress[] = []
   for (const address of missing) {
     const isTaken = taken[named.indexOf(address)] !== undefined
-    renamed.push(isTaken ? { ...address, alias: await freeAlias(tx, plan, address) } : address)
+    const alias = isTaken ? await freeAlias(tx, plan, address) : address.alias
+    if (alias === undefined) return result('refuse', refusals.numbers)
+    renamed.push({ ...address, alias })
   }
   return result('rename', {}, renamed, values.tags)
 }
@@ -373,23 +376,3 @@ function comparable(value: unknown): unknown {
   const isNames = Array.isArray(value) && value.every((each) => typeof each === 'string')
   return isNames ? value.map(foldCase).sort() : value
 }
-
-/** Returns the first free alias of `alias-2`, `alias-3` and so on, which no row of the file has either. A long one is cut. */
-async function freeAlias(
-  tx: Db,
-  { account, importId }: PlanContext,
-  { alias, domain, legacy }: Located,
-): Promise<string> {
-  const most = legacy ? maxLegacyLength : maxAliasLength
-  for (let next = 2; ; next += triedTogether) {
-    const start = [...alias].slice(0, most - `-${next + triedTogether}`.length).join('')
-    const names = Array.from({ length: triedTogether }, (_, at) => `${start}-${next + at}`)
-    const folded = names.map(foldCase)
-    const taken = new Set((await addressesWith(tx, account, domain.id, folded)).map((each) => each.folded))
-    for (const each of await entriesWith(tx, importId, folded)) taken.add(each.folded)
-    const free = names.find((name) => !taken.has(foldCase(name)))
-    if (free !== undefined) return free
-  }
-}
-
-const triedTogether = 8

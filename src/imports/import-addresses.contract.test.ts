@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import { applyImport, linksOf, outcomesOf, planFile, table, tea } from '../../test/imports.ts'
+import { applyImport, linksOf, outcomesOf, planFile, rowsOf, table, tea } from '../../test/imports.ts'
 import { newPlace } from '../../test/links-api.ts'
 
 const app = await startApp()
@@ -35,6 +35,25 @@ test('every address of a row gets a link, even if another link has one of them, 
   )
   const conflicts = bitlyRows(`https://${host}/aaa,https://${host}/other`, `https://${host}/q,https://${host}/two`)
   assert.deepEqual(outcomesOf(await planFile(place, conflicts)), ['conflict', 'conflict'])
+})
+
+test('rename tries 72 numbers and then powers of two, and refuses a row if they are taken', async () => {
+  const place = await newPlace(app)
+  const at = (path: string | number) => `${place.domain.name}/menu${path}`
+  await place.link({ domain_id: place.domain.id, alias: 'menu', url: `${tea}/old` })
+  const numbers = Array.from({ length: 72 }, (_, number) => number + 2)
+  const powers = Array.from({ length: 24 }, (_, power) => 2 ** (power + 7))
+  for (const [taken, expected] of [
+    [numbers.filter((number) => number !== 73), at('-73')],
+    [numbers, at('-128')],
+    [[...numbers, ...powers], null],
+  ] as const) {
+    const rows = taken.map((number) => [at(`-${number}`), tea] as const)
+    const planned = await planFile(place, table([at(''), `${tea}/new`], ...rows), { conflict: 'rename' })
+    const [first] = await rowsOf(place, planned.id, 'per_page=10&sort=asc')
+    assert.equal(first?.code, expected === null ? 'alias_taken' : null)
+    assert.match(String(first?.addresses[0].short_url), new RegExp(expected?.replace('/', ':3080/') ?? 'null'))
+  }
 })
 
 test('rename cuts an alias that would be too long', async () => {

@@ -21,6 +21,7 @@ export function unmapped(host: string): Reason {
 }
 
 export const refusals = {
+  numbers: { code: 'alias_taken', message: 'The address is taken, and so are those with a number.' },
   root: { code: 'root_link', message: 'The address has no path. Set the homepage_url of the domain instead.' },
   alias: {
     code: 'unsupported_alias',
