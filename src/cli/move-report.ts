@@ -110,7 +110,9 @@ async function samplesOf(context: ReportContext, id: number): Promise<string | f
   const lines = samples.map(({ row, stored }) => {
     const { fields, created_at, clicks } = JSON.parse(stored.row.content)
     const texts = [shorten(fields.title || '-'), shorten(fields.tags || '-'), created_at?.slice(0, 10) ?? '-']
-    return [String(row.id), addressesOf(row), fields.url ?? '-', ...texts, clicks === null ? '-' : formatCount(clicks)]
+    // Updates leave the clicks of their links alone.
+    const count = clicks === null || row.outcome === 'update' ? '-' : formatCount(clicks)
+    return [String(row.id), addressesOf(row), fields.url ?? '-', ...texts, count]
   })
   const changes = samples.flatMap(
     ({
@@ -164,7 +166,7 @@ export function rowTable(rows: readonly ImportRow[]): string {
 
 function nextOf({ id, state, outcomes, undo_until }: Import): string | false {
   const { store, rename, update, conflict } = outcomes
-  const undo = `To delete the links again until ${undo_until?.slice(0, 10)}, run ${program} move undo ${id}`
+  const undo = `To undo it until ${undo_until?.slice(0, 10)}, run ${program} move undo ${id}`
   if (state === 'applied') return `Next: ${program} move proof ${id}\n${undo}`
   if (state === 'applying') return `To continue: ${program} move apply ${id}`
   if (state !== 'planned') return false
@@ -196,7 +198,7 @@ export async function describeProof(context: ReportContext, { id, proof }: Impor
     return rows.length > 0 && all + table([['ADDRESS', 'OLD SERVICE', 'HERE'], ...lines])
   })
   const tables = await Promise.all(different)
-  return joined([countsOf('RESULT', proof, resultNames), ...tables, await dnsOf(context, id)])
+  return joined([countsOf('RESULT', proof, resultNames), ...tables, await dnsOf(context, id, proof)])
 }
 
 function responseOf({
@@ -210,7 +212,7 @@ function responseOf({
 }
 
 /** Returns the DNS records to change for the hosts of an import. */
-async function dnsOf({ db, account }: ReportContext, id: number): Promise<string> {
+async function dnsOf({ db, account }: ReportContext, id: number, proof: Import['proof']): Promise<string> {
   const publicHost = URL.parse(readOwnUrl((await findAddresses(db)).base_url) ?? '')?.hostname ?? null
   const checks = new DomainChecks({ storage: db, shortUrl: await ownShortUrls(db) })
   const lines = new Set<string>()
@@ -224,5 +226,7 @@ async function dnsOf({ db, account }: ReportContext, id: number): Promise<string
       if (records.length === 0) lines.add(`  ${domain.name}: an A or AAAA record with the IP address of this server`)
     }
   }
-  return `Next, change the DNS. Note the current records, so that you can change them back:\n${[...lines].join('\n')}`
+  const isOpen = proof.differs + proof.unreachable + proof.pending > 0
+  const advice = isOpen ? 'Look at these addresses before you change the DNS.' : 'Next, change the DNS.'
+  return `${advice} Note the current records, so that you can change them back:\n${[...lines].join('\n')}`
 }

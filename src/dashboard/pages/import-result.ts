@@ -7,6 +7,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { UnreachableReason } from '../../imports/old-service.ts'
 import { type ProofResult, proofResults } from '../../imports/proof.ts'
 import { findHosts } from '../../imports/proofs/store.ts'
+import type { Import } from '../../imports/schema.ts'
 import type { DomainChecks } from '../../reachability/checks.ts'
 import { findChecks, findReachedDomain } from '../../reachability/store.ts'
 import { livePart } from '../frame.ts'
@@ -46,7 +47,7 @@ export async function resultPage(
   const isWriter = allows(request.actor, 'imports:write')
   const isApplied = state === 'applied'
   const body = html`${importSteps('result')}${progressSection({ stored, record }, isWriter)}
-${isApplied ? html`${await proofSection({ stored, record }, request, services)}${await dnsSection(record.id, request, services)}` : null}
+${isApplied ? html`${await proofSection({ stored, record }, request, services)}${await dnsSection(record, request, services)}` : null}
 ${state === 'undone' ? null : await rowsSection(record, request, services)}`
   const isRunning = stored.job !== null
   return { title: `Import ${originOf(source)}`, section: 'links', body, isRefreshed: isRunning }
@@ -63,7 +64,7 @@ function running(id: string, label: string, done: number, all: number): Html {
 }
 
 function progressSection({ stored, record }: ShownImport, isWriter: boolean): Html {
-  const { id, state, outcomes, rows, applied_at, undo_until } = record
+  const { id, state, outcomes, rows, clicks, applied_at, undo_until } = record
   const writer = (control: Html) => (isWriter ? control : null)
   const undo = confirmLink('Undo import', `/app/import/${id}/undo`)
   const isRunning = stored.job === 'apply' || stored.job === 'undo'
@@ -79,15 +80,23 @@ function progressSection({ stored, record }: ShownImport, isWriter: boolean): Ht
         if (isRunning) return html`<p>The import is being undone.</p>`
         return html`<p class="attention">The undo was interrupted.</p>${writer(html`<div class="actions">${jobButton(id, 'undo', 'Continue')}</div>`)}`
       case 'undone':
-        return html`<p>The import is undone. Its links are deleted.</p>${writer(html`<div class="actions">${linkButton({ label: 'Import again', href: '/app/import' })}</div>`)}`
+        return html`<p>The import is undone. ${undoneText(outcomes)}</p>${writer(html`<div class="actions">${linkButton({ label: 'Import again', href: '/app/import' })}</div>`)}`
       default: {
         const changes = linkButton({ label: 'View the changes', href: `/app/history?batch_id=${stored.batchId}` })
         const until = undo_until === null ? null : html` You can undo it until ${timeAgo(undo_until, Date.now())}.`
-        return html`<p>Imported ${timeAgo(applied_at ?? 0, Date.now())}.${until}</p>${figures(outcomes)}<div class="actions">${changes}${writer(undo)}</div>`
+        return html`<p>Imported ${timeAgo(applied_at ?? 0, Date.now())}.${until}</p>${figures(outcomes, [['Clicks', formatCount(clicks)]])}<div class="actions">${changes}${writer(undo)}</div>`
       }
     }
   }
   return html`<section id="progress"${attributes}><h2>Result</h2>${content()}</section>`
+}
+
+function undoneText({ store, rename, update }: Import['outcomes']): string {
+  const parts = [
+    ...(update > 0 ? ['Updated links have their previous values again.'] : []),
+    ...(store + rename > 0 ? ['New links are deleted.'] : []),
+  ]
+  return parts.join(' ')
 }
 
 const resultNames: Readonly<Record<ProofResult, string>> = {
@@ -123,14 +132,28 @@ async function proofSection(
         ],
   )
   const counts = checked === 0 ? null : html`<dl class="figures">${shown}</dl>`
-  const verdict =
-    checked === all && all > 0 && proof.same === all
-      ? html`<p>All ${quantity(all, 'address', 'addresses')} respond here as they do there.</p>`
-      : null
   const content = isRunning
     ? running('proof', 'Addresses checked', checked, all)
-    : html`${verdict}${counts}${start}${await differences(record, request, services)}`
+    : html`${verdictOf(proof)}${counts}${start}${await differences(record, request, services)}`
   return html`<section id="proof"${isRunning ? html` data-refresh` : html` data-arrived="Check complete"`}><h2>Check the old links</h2><p>${why}</p>${content}</section>`
+}
+
+/** Says what the check has found; null before all addresses are checked. */
+function verdictOf({ pending, same, same_location, differs, unreachable }: Import['proof']): Html | null {
+  const all = same + same_location + differs + unreachable
+  if (pending > 0 || all === 0) return null
+  if (differs + unreachable > 0) {
+    const found = [
+      ...(differs > 0 ? [`${quantity(differs, 'address', 'addresses')} respond differently`] : []),
+      ...(unreachable > 0 ? [`${quantity(unreachable, 'address', 'addresses')} could not be compared`] : []),
+    ]
+    return html`<p class="attention">${found.join(', and ')}. Look at them before you change the DNS.</p>`
+  }
+  const other =
+    same_location > 0
+      ? ` ${quantity(same_location, 'address', 'addresses')} use another redirect status there, which visitors don’t notice.`
+      : null
+  return html`<p>All ${quantity(all, 'address', 'addresses')} lead to the same place here as there.${other}</p>`
 }
 
 /** Renders a page of the addresses with other responses, both of them side by side. */
@@ -193,7 +216,7 @@ function response(status: number | null, location: string | null, reason: string
 
 /** Renders what to do with the DNS of each host of the file. */
 async function dnsSection(
-  id: number,
+  { id, proof }: Import,
   request: PageRequest,
   { storage, checks, dashboardUrl }: ResultServices,
 ): Promise<Html | null> {
@@ -222,5 +245,5 @@ async function dnsSection(
     return [html`<section class="stack"><h3>${name}</h3>${advice}</section>`]
   })
   if (parts.length === 0) return null
-  return html`<section id="dns"><h2>Then change the DNS</h2><p>Note the current records first. If something is wrong, change them back: the old service keeps its links until you delete them there.</p>${parts}</section>`
+  return html`<section id="dns"><h2>Then change the DNS</h2>${proof.pending > 0 ? html`<p>First check the old links, above.</p>` : null}<p>Note the current records first. If something is wrong, change them back: the old service keeps its links until you delete them there.</p>${parts}</section>`
 }

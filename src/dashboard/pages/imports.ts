@@ -239,9 +239,13 @@ function undoQuestion({ stored, record }: { readonly stored: StoredImport; reado
     section: 'links',
     action: `${home}/${stored.id}/undo`,
     consequences: [
-      `This deletes the ${links} of the import with ${quantity(record.clicks, 'imported click')}, and tags that no other link has.`,
       ...(update > 0 ? [`${quantity(update, 'updated link')} get back the previous values.`] : []),
-      'Visitors of these links will see a 404 immediately. To import them again, read the file again.',
+      ...(store + rename === 0
+        ? []
+        : [
+            `This deletes the ${links} of the import with ${quantity(record.clicks, 'imported click')}, and tags that no other link has.`,
+            'Visitors of these links will see a 404 immediately. To import them again, read the file again.',
+          ]),
     ],
     verb: 'Undo import',
     cancel: `${home}/${stored.id}`,

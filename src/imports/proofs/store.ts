@@ -4,7 +4,7 @@ import { query } from '../../storage/schema.ts'
 import { type ProofResult, type ProofSource, type ProvedAddress, proofResults } from '../proof.ts'
 
 /** Rows of a file whose addresses have a link after the import is applied. */
-const linkedOutcomes = ['store', 'rename', 'update', 'known']
+const linkedOutcomes = ['store', 'rename', 'update', 'known', 'skip']
 /** Rows whose addresses become pending in one transaction. */
 const markedTogether = 250
 /** Addresses that are read together. */
