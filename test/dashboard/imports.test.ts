@@ -64,7 +64,7 @@ describe('a file', () => {
     )
     assert.equal((await linksOf(owner)).length, 0)
     const after = await choose(owner, path, { what: 'apply' })
-    assert.deepEqual(figures(after), ['New links2'])
+    assert.deepEqual(figures(after), ['New links2', 'Clicks12'])
     assert.match(section(after, 'progress'), /Imported just now\.\s*You can undo it until/)
     const [tea] = await linksOf(owner)
     assert.deepEqual([tea.alias, tea.tags, tea.clicks], ['Tea', ['Moved', 'Print', 'Summer'], 12])
