@@ -49,7 +49,10 @@ Next: npx waymark move apply 1`.replace('SHORT URL    ', 'SHORT URL'),
     )
     assert.deepEqual(await json('links list'), [])
     const applied = await say('move apply 1')
-    assert.match(applied, /^Import 1 from Bitly: applied, 1 row\.\n[\s\S]*\nNext: npx waymark move proof 1\nTo undo it /)
+    assert.match(
+      applied,
+      /^Import 1 from Bitly: applied, 1 row\.\n[\s\S]*\nNext: npx waymark move proof 1\nTo undo it /,
+    )
     const [link] = await json('links list')
     assert.deepEqual([link.alias, link.clicks, link.title], ['Tea-Menu', 2048, 'Tea'])
     assert.equal(await say('move apply 1'), applied)

@@ -42,7 +42,7 @@ export const moveCommands = {
       json: flag('print the plan as JSON'),
     },
     notes: wrapped(
-      `The file can have any size. --domain-map and --column can be repeated. A host that is a domain of the account needs no --domain-map. The exit code is 1 if rows have errors or conflicts. Plans are deleted after 7 days, unless they are applied.`,
+      `The file can have any size. --domain-map and --column can be repeated. A host that is a domain of the account needs no --domain-map. The exit code is 1 if rows have errors or conflicts. Plans are deleted after 7 days, unless they are applied, and the oldest ones of an account with more than 20.`,
       0,
     ),
     run: async (

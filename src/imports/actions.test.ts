@@ -6,12 +6,14 @@ import { applyImport, linksOf, outcomesOf, planFile, rowsOf, table, tea } from '
 import { newPlace } from '../../test/links-api.ts'
 import { eventually } from '../../test/processes.ts'
 import { commandActor } from '../access/actor.ts'
+import { openActions } from '../cli/actions.ts'
 import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
 import { runImportJob } from './jobs.ts'
 import { expireImports } from './retention.ts'
 import { importOptions } from './schema.ts'
 import { takeLease } from './store.ts'
+import { undoImport } from './undo.ts'
 
 const app = await startApp()
 const { storage } = app
@@ -134,4 +136,36 @@ test('a file with one address in thousands of rows is planned in time', async ()
   const planned = await planFile(place, table(...rows))
   assert.deepEqual([planned.outcomes.store, planned.outcomes.refuse], [1, 4_999])
   assert.equal(outcomesOf(planned)[99], 'duplicate_address')
+})
+
+test('keeps the newest 20 plans of an account', async () => {
+  const place = await newPlace(app)
+  const file = table([`https://${place.domain.name}/a`, tea])
+  const ids: number[] = []
+  for (let at = 0; at < 22; at++) ids.push((await planFile(place, file)).id)
+  const { body } = await place.send('GET', '/imports?sort=asc&per_page=25')
+  assert.deepEqual(
+    body.data.map(({ id }: Json) => id),
+    ids.slice(2),
+  )
+})
+
+test('an undo that meets an edited link leaves the import applied, and names the link', async () => {
+  const place = await newPlace(app)
+  const planned = await planFile(
+    place,
+    table([`https://${place.domain.name}/a`, tea], [`https://${place.domain.name}/b`, tea]),
+  )
+  await applyImport(place, planned)
+  const [link] = await linksOf(place)
+  const stored = (await actions.findStored(place.account, planned.id)) ?? assert.fail()
+  const actor = commandActor(place.account, 'operator')
+  const lease = { account: place.account, id: planned.id, token: actor.batchId }
+  await takeLease(storage, lease, 'undo')
+  await place.send('PATCH', `/links/${link.id}`, { json: { title: 'New' } })
+  const { reversals } = await openActions(storage)
+  const parts = { storage, reversals, isStopped: () => false }
+  await assert.rejects(undoImport(actor, stored, lease, parts), { code: 'import_edited' })
+  assert.equal((await place.send('GET', `/imports/${planned.id}`)).body.data.state, 'applied')
+  assert.equal((await linksOf(place)).length, 1)
 })

@@ -27,6 +27,7 @@ import {
   findImport,
   findJob,
   hideImport,
+  hideOldPlans,
   type Job,
   type Lease,
   leaseMs,
@@ -132,6 +133,7 @@ export class ImportActions {
       await hideImport(this.#storage, actor.account, id)
       throw error
     }
+    await hideOldPlans(this.#storage, actor.account)
     return this.#shown(actor.account, stored)
   }
 
@@ -211,8 +213,7 @@ export class ImportActions {
     await this.#inState(account, id, states)
     return this.#start(actor, id, 'undo', async (lease) => {
       const applied = await this.#inState(account, id, states)
-      const until = undoUntil(applied)
-      if (until !== null && until < new Date().toISOString())
+      if (undoUntil(applied) < new Date().toISOString())
         throw importConflict('import_state', 'More than 30 days have passed.')
       if (applied.state !== 'undoing') await requireUnedited(this.#storage, account, applied)
       const { reversals } = this.#parts

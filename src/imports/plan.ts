@@ -61,7 +61,9 @@ export async function planImport(
       ...{ account, importId: id, options, isCaseSensitive: reading.isCaseSensitive, rules, domains: new Map() },
     }
     const summary = await decideAll(db, context, { account: 0, id, token: batchId }, onProgress)
-    await db.write((tx) => publishPlan(tx, account, { id, options, columns: reading.columns, summary }))
+    await db.write((tx) =>
+      publishPlan(tx, { account, token: batchId }, { id, options, columns: reading.columns, summary }),
+    )
     return id
   } catch (error) {
     await db.write((tx) => hideImport(tx, 0, id))
@@ -209,7 +211,7 @@ export async function replanImport(
   await db.write((tx) => advance(tx, lease, { options, columns }))
   const context = { account: actor.account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
   const summary = await decideAll(db, context, lease)
-  await db.write((tx) => publishPlan(tx, actor.account, { id, options, columns, summary }))
+  await db.write((tx) => publishPlan(tx, lease, { id, options, columns, summary }))
 }
 
 /**

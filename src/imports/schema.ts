@@ -221,7 +221,7 @@ const planImport: Operation = {
   method: 'POST',
   summary: 'Plan an import',
   description:
-    'Reads a file of another service, and stores what an import of it would do. The body is the file. No link, tag or click is stored. Unapplied plans are deleted after 7 days. The key also needs the scope `links:write`, and `tags:write` if the plan creates tags.',
+    'Reads a file of another service, and stores what an import of it would do. The body is the file. No link, tag or click is stored. Unapplied plans are deleted after 7 days, and the oldest ones of an account with more than 20. The key also needs the scope `links:write`, and `tags:write` if the plan creates tags.',
   scope: 'imports:write',
   query: importOptions,
   file: {

@@ -86,15 +86,36 @@ export async function createImport(
 
 type Planned = Pick<StoredImport, 'id' | 'options' | 'columns' | 'summary'>
 
-/** Stores the plan of an import, which the account then sees. */
-export async function publishPlan(tx: Db, account: number, { id, options, columns, summary }: Planned): Promise<void> {
+/** Stores the plan of an import, which the account then sees. Throws if another process has taken the lease meanwhile. */
+export async function publishPlan(
+  tx: Db,
+  { account, token }: Pick<Lease, 'account' | 'token'>,
+  { id, options, columns, summary }: Planned,
+): Promise<void> {
   const values = {
     ...{ account_id: account, options: JSON.stringify(options), columns: JSON.stringify(columns) },
     ...{ summary: JSON.stringify(summary), job: null, job_until_ms: 0, updated_at: new Date().toISOString() },
   }
-  await tx.execute(
-    query.updateTable('imports').set(values).where('id', '=', id).where('account_id', 'in', [0, account]),
-  )
+  const own = query.updateTable('imports').set(values).where('id', '=', id).where('account_id', 'in', [0, account])
+  const held = own.where('job_token', '=', token).returning('id')
+  if ((await tx.execute(held)).length === 0) throw importRunning('plan', 5)
+}
+
+/** Plans of an account that are stored, because each may have 16 MiB. */
+const maxPlans = 20
+
+/** Hides the oldest plans of an account that has more than 20, unless a job works on them. */
+export async function hideOldPlans(db: Db, account: number): Promise<void> {
+  const plans = query
+    .selectFrom('imports')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('state', '=', 'planned')
+  const [newest] = await db.execute(plans.orderBy('id', 'desc').offset(maxPlans).limit(1))
+  if (newest === undefined) return
+  const old = query.updateTable('imports').where('account_id', '=', account).where('state', '=', 'planned')
+  const idle = old.where('id', '<=', newest.id).where('job_until_ms', '<', Date.now())
+  await db.execute(idle.set({ account_id: 0, job_until_ms: 0 }))
 }
 
 /** Moves an import out of the account, so that it is gone for everyone. `deleteSome` then deletes the rest. */
@@ -188,9 +209,9 @@ const dayMs = 86_400_000
 /** How long a plan can be applied, and an applied import undone. Milliseconds. */
 const [planMs, undoableMs] = [7 * dayMs, 30 * dayMs]
 
-/** Returns until when an import can be undone; null before it is applied. */
-export function undoUntil({ applied_at }: Pick<StoredImport, 'applied_at'>): string | null {
-  return applied_at === null ? null : new Date(Date.parse(applied_at) + undoableMs).toISOString()
+/** Returns until when an import can be undone that is applied, maybe in part. */
+export function undoUntil({ applied_at, updated_at }: Pick<StoredImport, 'applied_at' | 'updated_at'>): string {
+  return new Date(Date.parse(applied_at ?? updated_at) + undoableMs).toISOString()
 }
 
 /** Hides plans that are too old at `now`, in Unix milliseconds. */

@@ -53,9 +53,13 @@ function requireUnchanged(event: StoredEvent, values: Values, known: ReadonlySet
     requireValuesAfter(event, values, known)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    const message = `The link ${event.name} was edited after the import. Undo that change first, or delete the links by hand.`
-    throw importConflict('import_edited', message)
+    throw editedSince(event.name)
   }
+}
+
+function editedSince(link: string): Failure {
+  const message = `The link ${link} was edited after the import. Undo that change first, or delete the links by hand.`
+  return importConflict('import_edited', message)
 }
 
 interface UndoParts {
@@ -64,15 +68,30 @@ interface UndoParts {
   readonly isStopped: () => boolean
 }
 
-/** Undoes an import. After an interruption, a repetition continues. */
-export async function undoImport(actor: Actor, { id, source, batchId }: StoredImport, lease: Lease, parts: UndoParts) {
+/**
+ * Undoes an import. After an interruption, a repetition continues. Throws `import_edited` if a link was edited meanwhile: then
+ * the import is no longer being undone, and its other links are deleted.
+ */
+export async function undoImport(
+  actor: Actor,
+  { id, source, batchId, applied_at }: StoredImport,
+  lease: Lease,
+  parts: UndoParts,
+) {
   const { storage, reversals, isStopped } = parts
+  let failed: string | undefined
   await storage.write((tx) => advance(tx, lease, { state: 'undoing' }))
   // Whoever may undo imports may delete the tags that they have created.
   const trusted: Actor = { ...actor, scopes: ['*'] }
-  for await (const _ of reversals.undoBatch(trusted, batchId)) {
+  for await (const results of reversals.undoBatch(trusted, batchId)) {
+    // New tags stay if other links have them by now.
+    failed ??= results.find(({ event, failure }) => failure !== null && event.record === 'link')?.event.name
     await storage.write((tx) => advance(tx, lease, {}))
     if (isStopped()) return
+  }
+  if (failed !== undefined) {
+    await storage.write((tx) => advance(tx, lease, { state: applied_at === null ? 'applying' : 'applied' }))
+    throw editedSince(failed)
   }
   await storage.write(async (tx) => {
     const event = { record: 'import', action: 'undone', id, name: source, changes: {} } as const
