@@ -204,8 +204,10 @@ export const messages = {
     'No column has the destination. The columns are: {seen}. Name it, such as columns=Name=url.',
     'No column has the destination. Choose it among: {seen}.',
   ],
-  'unknown_format.copy':
+  'unknown_format.copy': [
     'The dump has COPY statements. Create it with pg_dump --column-inserts, which writes INSERT statements.',
+    'The dump has COPY statements. Create it with the option --column-inserts, which writes INSERT statements.',
+  ],
   'unknown_format.names':
     'The INSERT statements do not name their columns. Create the dump with CREATE TABLE statements or with column names.',
   ambiguous_format: [

@@ -27,6 +27,9 @@ const text = fc.oneof(
 )
 const named: fc.Arbitrary<Value> = fc.oneof(text, fc.constantFrom(null, other))
 const link: fc.Arbitrary<Value> = fc.oneof(fc.nat(), fc.constantFrom(2 ** 53 - 1, other))
+const address: fc.Arbitrary<Value> = fc.oneof(link, fc.constant(null))
+const arbitraryOf = (dimension: Dimension) =>
+  dimension === 'links' ? link : dimension === 'addresses' ? address : named
 
 interface Click {
   readonly hour: number
@@ -37,7 +40,7 @@ interface Click {
 const click: fc.Arbitrary<Click> = fc.record({
   hour: fc.nat(23),
   isFirst: fc.boolean(),
-  values: fc.tuple(...dimensions.map((dimension) => (dimension === 'links' ? link : named))),
+  values: fc.tuple(...dimensions.map(arbitraryOf)),
 })
 const programs = fc.array(fc.record({ hour: fc.nat(23), bots: fc.nat(3), previews: fc.nat(3) }), { maxLength: 3 })
 const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks, others]) => {
@@ -73,9 +76,9 @@ test('decodes an encoded day', () => {
 test('sorts the values of the stored JSON, which hides single visits', () => {
   const facts = emptyDay()
   for (const values of [
-    ['FR', 'b.example', 'Safari', 'iOS', 'mobile', 'fr', 12, 'Test 2'],
-    ['DE', null, 'Firefox', 'Linux', 'desktop', 'de', 7, null],
-    ['DE', other, 'Firefox', 'Linux', 'desktop', 'de', 7, '…'],
+    ['FR', 'b.example', 'Safari', 'iOS', 'mobile', 'fr', 12, 'Test 2', null],
+    ['DE', null, 'Firefox', 'Linux', 'desktop', 'de', 7, null, 34],
+    ['DE', other, 'Firefox', 'Linux', 'desktop', 'de', 7, '…', 34],
   ]) {
     hourOf(facts, 9).people += 1
     for (const [at, dimension] of dimensions.entries()) addPeople(facts.breakdowns[dimension], values[at] as Value, 1)
@@ -86,7 +89,7 @@ test('sorts the values of the stored JSON, which hides single visits', () => {
   assert.equal(hours, '{"9":[3,2],"23":[0,0,1]}')
   assert.equal(
     breakdowns,
-    '[{"DE":2,"FR":1},{"…":1,"b.example":1,"":1},{"Firefox":2,"Safari":1},{"Linux":2,"iOS":1},{"desktop":2,"mobile":1},{"de":2,"fr":1},{"7":2,"12":1},{"Test 2":1,"……":1}]',
+    '[{"DE":2,"FR":1},{"…":1,"b.example":1,"":1},{"Firefox":2,"Safari":1},{"Linux":2,"iOS":1},{"desktop":2,"mobile":1},{"de":2,"fr":1},{"7":2,"12":1},{"Test 2":1,"……":1},{"34":2}]',
   )
 })
 
@@ -94,7 +97,7 @@ test('stores nothing about rules for a day that none has decided, and reads days
   const facts = emptyDay()
   hourOf(facts, 9).people = 3
   const values = ['DE', null, 'Firefox', 'Linux', 'desktop', 'de'] as const
-  for (const [at, value] of [...values, undefined, null].entries()) {
+  for (const [at, value] of [...values, undefined, null, null].entries()) {
     if (value !== undefined) addPeople(facts.breakdowns[dimensions[at] as Dimension], value, 3)
   }
   const { hours, breakdowns } = encodeDay(facts)

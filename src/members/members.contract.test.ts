@@ -304,7 +304,7 @@ test('a member with a lower role keeps no way back: keys lose scopes, invitation
   const scopes = async () => (await ask('GET', '/me', undefined, { key })).body.data.scopes
   assert.deepEqual(
     (await scopes()).filter((scope: string) => scope.endsWith(':write')),
-    ['spaces:write', 'tags:write', 'links:write'],
+    ['spaces:write', 'tags:write', 'links:write', 'imports:write'],
   )
   const identity = await new Keyring(app.storage).identify(key)
   assert.ok(!(identity instanceof Failure) && !identity.scopes.includes('*') && identity.scopes.includes('links:write'))

@@ -26,6 +26,10 @@ const samples = { hint: 'go.acme.com', most: 1_000, least: 1, current: 'go.acme.
 const others = {
   name: 'go.acme.com',
   alias: 'summer',
+  seen: 'name',
+  formats: 'bitly, dub',
+  time: 'noon',
+  shortUrl: 'https://go.acme.com/summer',
   links: '2 links',
   them: 'them',
   reason: 'The key is unknown.',
@@ -98,7 +102,7 @@ test('no form of the dashboard shows an API name', async () => {
     const names = new Set([...controls.filter((name) => !/^(once|version|scheme|next)?$/.test(name)), 'zzz'])
     for (const value of bad) {
       // With the longest value in the campaign fields too, the form would be too large.
-      const some = [...names].filter((name) => value.length < 9_000 || !name.includes('utm_'))
+      const some = [...names].filter((name) => value.length < 9_000 || !/utm_|exact|keep_address/.test(name))
       const typed = Object.fromEntries(some.map((name) => [name, value]))
       const answer = await browser.submit(page, action, { ...typed, once: fresh('once') })
       assert.equal(answer.status, 422, answer.text)

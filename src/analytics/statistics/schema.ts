@@ -184,8 +184,7 @@ export const showStats: Operation = {
 
 - \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. A day has up to 200 values of each statistic, and \`other\` for the rest. Unknown values are null, as are all values of visitors who ask not to be tracked.
-- \`rules\`: human clicks on one link by rule, such as \`Test\`, or \`Test 2\` for its second variant. Null is the link’s \`url\`.
-- \`addresses\`: human clicks on one link by short URL. Clicks at deleted addresses count for the main one.
+- \`rules\` and \`addresses\`: human clicks on one link by rule, such as \`Test\`, or \`Test 2\` for its second variant, and by short URL. Null is the link’s \`url\`.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
 If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
