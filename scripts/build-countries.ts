@@ -1,6 +1,6 @@
 /**
  * Builds `src/analytics/capture/countries.mmdb` from the files `geoip` and `geoip6` of the Tor Project, which are text exports of the IPFire
- * Location Database: `node scripts/build-countries.ts FOLDER`. CONTRIBUTING.md says where to get them.
+ * Location Database: `npm run countries -- FOLDER`. CONTRIBUTING.md says where to get them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { type AddressRange, encodeDatabase, encodeMap, encodeText } from './mmdb
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
 const folder = process.argv[2]
-if (folder === undefined) throw new Error('Usage: node scripts/build-countries.ts FOLDER')
+if (folder === undefined) throw new Error('Usage: npm run countries -- FOLDER')
 const [four, six] = ['geoip', 'geoip6'].map((name) => readFileSync(join(folder, name), 'utf8')) as [string, string]
 
 const generated = /^# Generated: (.+)$/m.exec(four)?.[1]

@@ -1,7 +1,7 @@
 /**
- * Compares the classification of visitors with a list: `node scripts/classify-agents.ts person|bot FILE…`. A file has a user
- * agent in each line, or is a list of crawler-user-agents (.json), or a fixture of device-detector (.yml). Prints how many
- * agents have the class; of the others, the class and the agent. Previews are bots here.
+ * Compares the classification of visitors with a list: `node bin/node.js scripts/classify-agents.ts person|bot FILE…`. A
+ * file has a user agent in each line, or is a list of crawler-user-agents (.json), or a fixture of device-detector (.yml).
+ * Prints how many agents have the class; of the others, the class and the agent. Previews are bots here.
  */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'

@@ -1,5 +1,6 @@
 /** The image, the compose file, the systemd unit and the quadlet. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -22,8 +23,10 @@ test('the image starts as npm start does, with the pinned Node', () => {
 
 test('the unit starts as npm start does, and waits until the server stops itself', () => {
   const unit = read('deploy/waymark.service')
-  const [, command = ''] = /^ExecStart=\S+\/node_modules\/\.bin\/(.*)$/m.exec(unit) ?? []
-  assert.deepEqual(command.split(' '), start)
+  const [, command = ''] = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(unit) ?? []
+  const words = ['-c', command.replaceAll('$$', '$').replace('exec ', 'echo ')]
+  const { stdout } = spawnSync('sh', words, { cwd: repository, encoding: 'utf8' })
+  assert.match(stdout, new RegExp(`^/.*/node ${start.slice(1).join(' ')}\n$`))
   const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? []
   assert.ok(Number(seconds) >= 18)
 })

@@ -1,7 +1,7 @@
-/** The security policy, and the scripts in the release workflow. */
+/** The security policy, the scripts in the release workflow, and how scripts and documents start Node. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -13,6 +13,25 @@ const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const { jobs } = parse(read('.github/workflows/release.yml')) as {
   readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>
 }
+
+test('scripts and documents start Node with the programs in bin/, because npm before 11.6 does not link the pinned Node', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> }
+  for (const [name, script] of Object.entries(scripts)) {
+    const words = script.replace('node --check', 'node').replace(/"\$\{npm_node_execpath:-node\}"/, 'node')
+    assert.doesNotMatch(words, /\bnode (?!bin\/(node|waymark)\.js\b)/, name)
+  }
+  const places = ['*.md', '.ci/*', '.github/**/*', '{bench,bin,deploy,docs,scripts}/**/*.{js,md,service,sh,ts,yml}']
+  const files = globSync([...places, 'Dockerfile', 'compose.yaml'], { cwd: repository, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(repository.length))
+  for (const file of ['.ci/run', '.github/workflows/ci.yml', 'deploy/waymark.service', 'docs/install.md']) {
+    assert.ok(files.includes(file), file)
+  }
+  // Both explain why.
+  const names = /\.bin\/node\b|\bnpx node\b|\bnode (?!bin\/node\.js)\S+\.ts\b/
+  const hits = files.filter((file) => names.test(read(file)))
+  assert.deepEqual(hits.sort(), ['CONTRIBUTING.md', 'docs/adr/0001-pin-node-as-a-dependency.md'])
+})
 
 test('the security policy supports this version, and names the pinned packages of Node', () => {
   const policy = read('SECURITY.md')

