@@ -86,7 +86,8 @@ export class Connection {
 
 /** Arrays, because V8 handles the row objects of `node:sqlite` slowly: they cost a list a tenth of its time. */
 function valuesOf(statement: StatementSync, parameters: readonly unknown[]): SQLOutputValue[][] {
-  // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
+  // `get` does not step RETURNING to its end, which would block checkpoints of the WAL. `run` reads the rowid of the last
+  // insertion, and throws after FTS5 has written one above 2^53.
   return statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Folder, listables, migrated, Records } from '../../../test/lists-model.ts'
 import { newFolder } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
@@ -13,6 +14,7 @@ import { query } from '../schema.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { compiledForSqlite, GroupCommit } from './group-commit.ts'
 import { openSqlite } from './open.ts'
+import { indexSome } from './search-index.ts'
 
 type Tables = {
   notes: { text: string }
@@ -204,6 +206,22 @@ test('rejects a write if the transaction cannot start', async (t) => {
   )
   writer.database.exec('rollback')
   assert.deepEqual(committed(), [])
+})
+
+test('commits writes while its connection fills and empties the search index for 100 rounds', async (t) => {
+  const folder = await migrated(new Folder())
+  t.after(() => folder.remove())
+  const records = new Records(folder)
+  const connection = new Connection(openDatabase(folder.database, 0))
+  t.after(() => [records.db, connection.database].map((database) => database.close()))
+  const commits = new GroupCommit(connection)
+  for (let round = 0; round < 100; round++) {
+    for (let n = 0; n < 10; n++) records.insertAscii(1, `n${n}-${round}.example.com`)
+    while (indexSome(connection.database, listables));
+    records.db.exec('delete from domains')
+    while (indexSome(connection.database, listables));
+    assert.equal(await commits.write(async () => round), round)
+  }
 })
 
 test('rejects writes with overloaded if the queue is full, and runs the queued ones', async (t) => {

@@ -1,11 +1,10 @@
-import type { StatementSync } from 'node:sqlite'
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { compilerOf } from '../compiler.ts'
 import { type Db, type Meter, transactionOf } from '../port.ts'
-import { type Connection, isBusy } from './connection.ts'
+import { type Connection, isBusy, type SqlText } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
 const maxGroupSize = 128
@@ -14,6 +13,9 @@ const maxQueueLength = 10_000
 /** How long a transaction waits for another process's write lock. Milliseconds. */
 const maxLockMs = 5_000
 const lockRetryMs = 1
+
+const savepoint: SqlText = { sql: 'savepoint work', parameters: [] }
+const release: SqlText = { sql: 'release work', parameters: [] }
 
 interface QueuedWrite {
   /** Monotonic milliseconds. */
@@ -34,8 +36,6 @@ export class GroupCommit {
   readonly #connection: Connection
   readonly #transaction: Db
   readonly #lockTimeoutMs: number
-  readonly #savepoint: StatementSync
-  readonly #release: StatementSync
   readonly #seconds = new Histogram(durations)
   readonly #sizes = new Histogram(groupSizes)
   readonly meters: readonly Meter[] = [
@@ -54,8 +54,6 @@ export class GroupCommit {
     this.#connection = connection
     this.#transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
     this.#lockTimeoutMs = lockTimeoutMs
-    this.#savepoint = connection.database.prepare('savepoint work')
-    this.#release = connection.database.prepare('release work')
   }
 
   /** See `Db.write`. Throws `overloaded` if too many transactions wait. */
@@ -140,9 +138,9 @@ export class GroupCommit {
   async #runOne({ run, isSingleStatement, resolve, reject }: QueuedWrite): Promise<() => void> {
     const { database } = this.#connection
     try {
-      if (!isSingleStatement) this.#savepoint.run()
+      if (!isSingleStatement) this.#connection.execute(savepoint)
       const value = await run()
-      if (!isSingleStatement) this.#release.run()
+      if (!isSingleStatement) this.#connection.execute(release)
       return () => resolve(value)
     } catch (error) {
       if (!database.isTransaction) throw error
