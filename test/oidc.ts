@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { OidcClient } from '../src/sign-in/oidc/client.ts'
 import type { OidcConfig } from '../src/sign-in/oidc/config.ts'
+import { type Problem, serverProblems } from '../src/sign-in/oidc/problems.ts'
 import { type StartOptions, startApp, type TestApp } from './app.ts'
 import { Browser, type Visited } from './dashboard.ts'
 
@@ -201,7 +202,7 @@ export async function signedInWith(app: TestApp, provider: FakeProvider, claims:
 export async function expectProblem(browser: Browser, answer: Visited, code: string): Promise<string> {
   assert.deepEqual([answer.status, answer.headers.location], [303, `/app/oidc/problem?code=${code}`])
   const { status, text } = await browser.follow(answer)
-  assert.equal(status, code === 'unavailable' ? 503 : 403)
+  assert.equal(status, serverProblems.includes(code as Problem) ? 503 : 403)
   return text
 }
 

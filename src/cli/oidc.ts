@@ -5,22 +5,25 @@ import { StartupFailure } from '../errors.ts'
 import { OidcClient } from '../sign-in/oidc/client.ts'
 import { logoutUri, type OidcConfig, redirectUri } from '../sign-in/oidc/config.ts'
 import { ProviderUnavailable } from '../sign-in/oidc/provider-fetch.ts'
+import { authMethod, ProviderRefusal } from '../sign-in/oidc/refusals.ts'
 import { flag } from './arguments.ts'
 import { command } from './command.ts'
-import { json, table } from './output.ts'
+import { json, printable, table } from './output.ts'
 
 export const oidcCommands = {
   check: command({
-    summary: 'Read the metadata of OIDC_ISSUER, and print the URLs to register.',
+    summary: 'Check OIDC_ISSUER and the client secret, and print the URLs to register.',
     arguments: { json: flag('print the same as JSON') },
-    notes: 'The command reads the OIDC_… variables and BASE_URL. It sends no secret to the provider.',
-    run: async ({ json: isJson }) => {
+    notes: `The command reads the OIDC_… variables and BASE_URL. To check the client secret, it sends the provider a token request with
+an invalid code, and another one with an invalid secret. The exit code is 1 if the provider rejects the client, or
+can't be used.`,
+    run: async ({ json: isJson }, { err }) => {
       const config = readOidcConfig()
       if (config === null) throw new StartupFailure('OIDC_ISSUER is not set. docs/sign-in.md has the steps.')
-      const found = await check(config)
-      return isJson
-        ? json(found)
-        : table(Object.entries(found).map(([name, value]) => [labels[name] ?? name, textOf(value)]))
+      const { found, refusal } = await check(config)
+      if (refusal !== null) err.write(`The client can't be used: ${printable(refusal)}.\n`)
+      const rows = Object.entries(found).map(([name, value]) => [labels[name] ?? name, formatValue(value)])
+      return { text: isJson ? json(found) : table(rows), code: refusal === null ? 0 : 1 }
     },
   }),
 }
@@ -29,29 +32,46 @@ const labels: Readonly<Record<string, string>> = {
   issuer: 'Issuer',
   authorization_endpoint: 'Authorization endpoint',
   token_endpoint: 'Token endpoint',
+  token_endpoint_auth_method: 'Authentication method of the client',
   userinfo_endpoint: 'Userinfo endpoint',
   jwks_uri: 'Keys',
+  client_secret: 'Client secret',
   backchannel_logout: 'Back-channel logout',
   redirect_uri: 'Register this redirect URI',
   logout_uri: 'Register this back-channel logout URI',
 }
 
-function textOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'supported' : 'not supported: sessions end after OIDC_SESSION'
+  if (value === 'unknown') return "couldn't be checked: the provider's responses don't show whether it is right"
   return typeof value === 'string' ? value : 'none'
 }
 
-/** Returns the metadata and the URLs. Throws `StartupFailure` if the provider can't be used. */
+/** Returns the metadata, the URLs, and why the provider rejects the client. Throws `StartupFailure` if it can't be used. */
 async function check(config: OidcConfig) {
-  const metadata = await new OidcClient(config).metadata().catch((error: unknown) => {
-    if (!(error instanceof ProviderUnavailable)) throw error
-    throw new StartupFailure(`The metadata of OIDC_ISSUER ${config.issuer} can't be used: ${error.message}.`)
-  })
+  const client = new OidcClient(config)
+  const metadata = await client.metadata().catch(unusable(`The metadata of OIDC_ISSUER ${config.issuer}`))
   const { issuer, authorization_endpoint, token_endpoint, userinfo_endpoint = null, jwks_uri } = metadata
-  return {
-    ...{ issuer, authorization_endpoint, token_endpoint, userinfo_endpoint, jwks_uri },
+  const tried = await client.acceptsSecret().catch((error: unknown) => {
+    if (error instanceof ProviderRefusal) return error
+    return unusable(`The token endpoint ${token_endpoint}`)(error)
+  })
+  const isRejected = tried instanceof ProviderRefusal && tried.problem === 'secret_rejected'
+  const found = {
+    ...{ issuer, authorization_endpoint, token_endpoint, token_endpoint_auth_method: authMethod(metadata) },
+    ...{ userinfo_endpoint, jwks_uri },
+    client_secret: tried === true ? 'accepted' : isRejected ? 'rejected' : 'unknown',
     backchannel_logout: metadata.backchannel_logout_supported === true,
     redirect_uri: redirectUri(config),
     logout_uri: logoutUri(config),
+  }
+  return { found, refusal: tried instanceof ProviderRefusal ? tried.message : null }
+}
+
+/** Returns what throws `StartupFailure` if `name` can't be used. */
+function unusable(name: string) {
+  return (error: unknown): never => {
+    if (!(error instanceof ProviderUnavailable)) throw error
+    throw new StartupFailure(`${name} can't be used: ${error.message}.`)
   }
 }

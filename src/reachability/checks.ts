@@ -7,6 +7,7 @@ import { networkInterfaces } from 'node:os'
 import { overloaded } from '../errors.ts'
 import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
 import { LruCache } from '../lib/lru-cache.ts'
+import { isTlsError } from '../lib/tls-errors.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import { type DnsOptions, type FoundRecords, findRecords, isPublicAddress, isPublicName } from './dns.ts'
@@ -279,11 +280,4 @@ async function startOf(body: AsyncIterable<Buffer>, most: number): Promise<Buffe
     if (bytes >= most) break
   }
   return Buffer.concat(chunks, Math.min(bytes, most))
-}
-
-/** Error codes of OpenSSL for certificates, and of Node for failed handshakes. */
-const tlsCode = /CERT|CRL|SIGNATURE|^(?:ERR_SSL|ERR_TLS)_|^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$/
-
-export function isTlsError(error: unknown): boolean {
-  return tlsCode.test(String((error as NodeJS.ErrnoException).code))
 }

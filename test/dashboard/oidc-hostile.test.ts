@@ -219,8 +219,11 @@ test('accepts a new key of the provider', async (t) => {
 test('an error of the provider is shown in our own words', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   const browser = new Browser(app)
+  const settings = ['unauthorized_client', 'invalid_scope', 'unsupported_response_type', 'invalid_request']
   for (const [error, iss, code] of [
     ['access_denied', provider.issuer, 'denied'],
+    ['temporarily_unavailable', provider.issuer, 'rejected'],
+    ...settings.map((error) => [error, provider.issuer, 'misconfigured'] as const),
     ['<script>alert(1)</script>', provider.issuer, 'rejected'],
     // The provider must say who it is.
     ['access_denied', '', 'rejected'],
@@ -231,6 +234,40 @@ test('an error of the provider is shown in our own words', async (t) => {
     assert.doesNotMatch(text, /provider text|alert/)
   }
   assert.doesNotMatch(JSON.stringify(app.logs), /provider text|alert\(1\)/)
+  const messages = app.logs.map(({ msg }) => String(msg))
+  for (const error of settings) assert.equal(messages.filter((message) => message.endsWith(` (${error})`)).length, 1)
+})
+
+/** Responses of the token endpoint, and the problem that they mean. */
+const refusals: readonly [status: number, error: string | null, code: string, hasChallenge?: true][] = [
+  [401, 'invalid_client', 'secret_rejected'],
+  [401, 'invalid_client', 'secret_rejected', true],
+  [400, 'invalid_client', 'secret_rejected'],
+  // As Keycloak and Auth0 reject a secret.
+  [401, 'unauthorized_client', 'secret_rejected'],
+  [401, 'access_denied', 'secret_rejected'],
+  [401, null, 'secret_rejected'],
+  [400, 'unauthorized_client', 'misconfigured'],
+  [400, 'redirect_uri_mismatch', 'misconfigured'],
+  [400, 'constructor', 'rejected'],
+  [400, 'invalid_grant', 'rejected', true],
+  [401, 'invalid_grant', 'rejected', true],
+]
+
+test('separates failed token requests that only the operator can fix', async (t) => {
+  const { app, provider } = await startSignIn(t, { roles })
+  for (const [status, error, code, hasChallenge] of refusals) {
+    provider.answers.set('/token', (_, response) => {
+      const challenge = hasChallenge && { 'www-authenticate': 'Basic realm="<b>provider text</b>"' }
+      const body =
+        error === null ? '<b>provider text</b>' : JSON.stringify({ error, error_description: 'provider text' })
+      response.writeHead(status, { 'content-type': error ? 'application/json' : 'text/html', ...challenge }).end(body)
+    })
+    await rejects(app, provider, code)
+  }
+  const logs = JSON.stringify(app.logs)
+  assert.match(logs, /Register https:\/\/links\.example\.com\/app\/oidc\/callback there \(redirect_uri_mismatch\)/)
+  assert.doesNotMatch(logs, /provider text/)
 })
 
 test('a response is used once, and only by the browser that asked for it', async (t) => {

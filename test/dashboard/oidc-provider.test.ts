@@ -5,17 +5,22 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import Provider from 'oidc-provider'
+import type { OidcConfig } from '../../src/sign-in/oidc/config.ts'
 import { startApp, type TestApp } from '../app.ts'
+import { commandsWith } from '../command-line.ts'
 import { Browser } from '../dashboard.ts'
-import { baseUrl, clientId, clientSecret, oidcConfig, startAt } from '../oidc.ts'
+import { baseUrl, clientId, clientSecret, expectProblem, oidcConfig, startAt } from '../oidc.ts'
 
 const people: Readonly<Record<string, object>> = {
   ana: { name: 'Ana', email: 'ana@acme.example', email_verified: true, groups: ['marketing', 'all'] },
   ben: { name: 'Ben', email: 'ben@acme.example', email_verified: false, groups: [] },
 }
 
+type AuthMethod = 'client_secret_post' | 'client_secret_basic'
+type Send = (url: string, request: RequestInit) => Promise<Response>
+
 /** Starts a provider that signs in whoever `login` names, without a page. It sends its requests with `send`. */
-async function startProvider(t: TestContext, send: (url: string, request: RequestInit) => Promise<Response>) {
+async function startProvider(t: TestContext, send: Send, method: AuthMethod = 'client_secret_post') {
   const state = { login: 'ana' }
   let provider: Provider
   const interact: RequestListener = async (request, response) => {
@@ -45,9 +50,10 @@ async function startProvider(t: TestContext, send: (url: string, request: Reques
         redirect_uris: [`${baseUrl}/app/oidc/callback`],
         backchannel_logout_uri: `${baseUrl}/app/oidc/logout`,
         backchannel_logout_session_required: true,
-        token_endpoint_auth_method: 'client_secret_post',
+        token_endpoint_auth_method: method,
       },
     ],
+    clientAuthMethods: [method],
     claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
     scopes: ['openid', 'profile', 'email', 'groups'],
     findAccount: (_: unknown, accountId: string) => ({
@@ -91,14 +97,14 @@ class Visitor {
   }
 }
 
-async function start(t: TestContext) {
+async function start(t: TestContext, { method, ...change }: Partial<OidcConfig> & { method?: AuthMethod } = {}) {
   let app: TestApp
   // The provider would not send requests to this machine.
-  const provider = await startProvider(t, (url, { method, headers, body }) =>
-    fetch(String(url).replace(baseUrl, `http://127.0.0.1:${app.port}`), { method, headers, body } as RequestInit),
-  )
+  const send: Send = (url, { method, headers, body }) =>
+    fetch(String(url).replace(baseUrl, `http://127.0.0.1:${app.port}`), { method, headers, body } as RequestInit)
+  const provider = await startProvider(t, send, method)
   const roles = new Map([['marketing', 'editor']] as const)
-  const oidc = oidcConfig(provider.issuer, { roles, scopes: 'openid profile email groups' })
+  const oidc = oidcConfig(provider.issuer, { roles, scopes: 'openid profile email groups', ...change })
   app = await startApp({ baseUrl, oidc })
   return { app, provider }
 }
@@ -130,3 +136,28 @@ test('shows whom to ask if the person has no role', async (t) => {
   const answer = await signIn(new Browser(app), new Visitor())
   assert.equal(answer.headers.location, '/app/oidc/problem?code=no_access')
 })
+
+for (const method of ['client_secret_post', 'client_secret_basic'] as const) {
+  test(`names the variables of a rejected client to the operator, with ${method}`, async (t) => {
+    const wrong = 'a+wrong/secret%&=:'
+    const { app, provider } = await start(t, { method, clientSecret: wrong })
+    const browser = new Browser(app)
+    const page = await expectProblem(browser, await signIn(browser, new Visitor()), 'secret_rejected')
+    assert.match(page, /rejected the client secret of this server. Ask its administrator/)
+    const reason = `the provider rejects OIDC_CLIENT_ID or OIDC_CLIENT_SECRET. Check both, and that the client's authentication method is ${method} (invalid_client)`
+    const messages = app.logs.map(({ msg }) => msg)
+    assert.ok(messages.includes(`sign-in with OpenID Connect failed: ${reason}`), messages.join('\n'))
+
+    const variables = { BASE_URL: baseUrl, OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: clientId }
+    const { run, json } = commandsWith({ ...variables, OIDC_CLIENT_SECRET: clientSecret })
+    const { client_secret, token_endpoint_auth_method } = await json('oidc check')
+    assert.deepEqual([client_secret, token_endpoint_auth_method], ['accepted', method])
+    for (const change of [{ OIDC_CLIENT_SECRET: wrong }, { OIDC_CLIENT_ID: 'other' }]) {
+      const said = await run('oidc check', { variables: change })
+      assert.deepEqual([said.code, said.stderr], [1, `The client can't be used: ${reason}.\n`])
+      assert.match(said.stdout, /^Client secret +rejected$/m)
+    }
+    for (const text of [wrong, encodeURIComponent(wrong), clientSecret])
+      assert.ok(!JSON.stringify([page, app.logs]).includes(text))
+  })
+}

@@ -1,3 +1,4 @@
+import { describeUntrusted, isUntrusted } from '../../lib/tls-errors.ts'
 import { columns, linesOf, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
 
 /** A table of a ClickHouse server. */
@@ -63,6 +64,7 @@ async function answerTo(url: string, request: RequestInit): Promise<{ response: 
 
 /** The message of `fetch` is only "fetch failed". */
 function reasonOf({ message, cause }: Error): string {
+  if (isUntrusted(cause)) return describeUntrusted(cause as Error)
   return cause instanceof Error && cause.message !== '' ? cause.message : message
 }
 

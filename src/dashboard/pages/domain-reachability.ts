@@ -38,7 +38,7 @@ const problems: Readonly<Record<Exclude<DomainCheck['answer'], 'here'>, string>>
     'This domain points to another server, or to a proxy that doesn’t forward requests to this one. If you just changed the DNS records, wait until the old ones expire.',
   'no answer': 'This domain has an IP address, but nothing responds there. Check that this server’s ports are open.',
   'certificate error':
-    'This domain responds, but its TLS certificate isn’t valid. Install a certificate for this name.',
+    'This domain responds, but its TLS certificate isn’t valid. Install a certificate for this name. If it’s from a private authority, set NODE_EXTRA_CA_CERTS on the server.',
   'no DNS':
     'This domain doesn’t resolve yet. Add the DNS records, then check again. New records can take up to an hour to take effect.',
 }

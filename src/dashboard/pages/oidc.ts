@@ -19,7 +19,7 @@ import { type Claims, describeError, type OidcClient, problemOf } from '../../si
 import type { OidcConfig } from '../../sign-in/oidc/config.ts'
 import { type Flow, type Purpose, setFlowCookie, takeFlowCookie } from '../../sign-in/oidc/flow.ts'
 import { endSessions } from '../../sign-in/oidc/logout.ts'
-import { isProblem, type Problem, problems } from '../../sign-in/oidc/problems.ts'
+import { isProblem, type Problem, problems, serverProblems } from '../../sign-in/oidc/problems.ts'
 import type { Storage } from '../../storage/port.ts'
 import { renderBare, responseHeaders } from '../frame.ts'
 import { Redirect } from '../page.ts'
@@ -198,7 +198,7 @@ function addProblemPage(pages: PageServer): void {
       : linkButton({ label: 'Go to the sign-in page', href: '/app/sign-in' })
     const body = html`<p>${text}</p><div class="actions">${back}</div>`
     const page = renderBare({ title, scheme: readScheme(exchange), body })
-    return pages.send(exchange, code === 'unavailable' ? 503 : 403, page)
+    return pages.send(exchange, serverProblems.includes(code) ? 503 : 403, page)
   })
 }
 

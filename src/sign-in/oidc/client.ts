@@ -1,5 +1,6 @@
 /** The client of the provider of OpenID Connect (Core 1.0, Discovery 1.0). */
 
+import { randomUUID } from 'node:crypto'
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { Configuration, IDToken, ServerMetadata } from 'openid-client'
 import { Failure, overloaded } from '../../errors.ts'
@@ -7,6 +8,7 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { type OidcConfig, redirectUri } from './config.ts'
 import type { Problem } from './problems.ts'
 import { ProviderUnavailable, providerFetch } from './provider-fetch.ts'
+import { authMethod, describeIssuer, findErrorCode, ProviderRefusal } from './refusals.ts'
 
 /** The longest time for a response of the provider. */
 const defaultTimeoutMs = 10_000
@@ -85,11 +87,10 @@ export class OidcClient {
     return this.#requests.run(async () => {
       const { configuration, metadata, keys } = await this.#discover()
       const lib = await import('openid-client')
-      const tokens = await lib.authorizationCodeGrant(configuration, new URL(`${redirectUri(this.config)}?${query}`), {
-        expectedState: state,
-        expectedNonce: nonce,
-        pkceCodeVerifier: verifier,
-        idTokenExpected: true,
+      const returned = new URL(`${redirectUri(this.config)}?${query}`)
+      const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
+      const tokens = await lib.authorizationCodeGrant(configuration, returned, checks).catch(async (error) => {
+        throw ProviderRefusal.from(await findErrorCode(error), this.config, metadata) ?? error
       })
       await this.#verify(tokens.id_token ?? '', keys)
       const claims = tokens.claims() as IDToken
@@ -99,6 +100,34 @@ export class OidcClient {
       const isSame = claims.email === undefined || claims.email === more.email
       return { ...more, ...(isSame && { email_verified }), ...claims }
     }, network)
+  }
+
+  /**
+   * Requests tokens with an invalid code. Returns whether the responses show that the provider accepts the client secret. Throws
+   * `ProviderUnavailable`, and `ProviderRefusal` if it rejects the secret or another setting.
+   */
+  async acceptsSecret(): Promise<boolean> {
+    const { metadata } = await this.#discover()
+    const code = await this.#tryInvalidCode(this.config.clientSecret, metadata)
+    const refusal = ProviderRefusal.from(code, this.config, metadata)
+    // The invalid code can be the reason.
+    if (refusal !== undefined && code !== 'invalid_request') throw refusal
+    // Some providers check the code before the secret.
+    return (await this.#tryInvalidCode(randomUUID(), metadata)) === 'invalid_client'
+  }
+
+  /** Returns the error code of the response to a token request with an invalid code. */
+  async #tryInvalidCode(secret: string, metadata: ServerMetadata): Promise<string | undefined> {
+    const lib = await import('openid-client')
+    const parameters = { code: randomUUID(), redirect_uri: redirectUri(this.config), code_verifier: randomUUID() }
+    try {
+      await lib.genericGrantRequest(await this.#configure(metadata, secret), 'authorization_code', parameters)
+      return undefined
+    } catch (error) {
+      const { cause } = error as Error
+      if (cause instanceof ProviderUnavailable) throw cause
+      return findErrorCode(error)
+    }
   }
 
   /** Returns whether the ID token has what we need. Many providers send the rest from the userinfo endpoint only. */
@@ -138,21 +167,32 @@ export class OidcClient {
   async #requestMetadata(): Promise<Provider> {
     const { issuer, clientId, clientSecret } = this.config
     const [lib, jose] = await Promise.all([import('openid-client'), import('jose')])
-    const discovered = await lib.discovery(new URL(issuer), clientId, undefined, undefined, {
+    const discovery = lib.discovery(new URL(issuer), clientId, undefined, undefined, {
       ...(this.#isInsecure && { execute: [lib.allowInsecureRequests] }),
       [lib.customFetch]: this.#fetch,
     })
+    const discovered = await discovery.catch((error) => {
+      const found = error.cause?.attribute === 'issuer' ? error.cause.body.issuer : undefined
+      throw typeof found === 'string' ? new ProviderUnavailable(describeIssuer(found)) : error
+    })
     const metadata = discovered.serverMetadata()
     // The library accepts a missing slash after the host, and any tenant of Entra.
-    if (metadata.issuer !== issuer) throw new ProviderUnavailable(`the issuer is ${quoted(metadata.issuer)}`)
+    if (metadata.issuer !== issuer) throw new ProviderUnavailable(describeIssuer(metadata.issuer))
     const keysUrl = URL.parse(metadata.jwks_uri ?? '')
     if (keysUrl === null) throw new ProviderUnavailable('the metadata have no valid jwks_uri')
-    const sendsSecretInBody = metadata.token_endpoint_auth_methods_supported?.includes('client_secret_post')
-    const authentication = sendsSecretInBody ? lib.ClientSecretPost(clientSecret) : lib.ClientSecretBasic(clientSecret)
-    const configuration = new lib.Configuration(metadata, clientId, undefined, authentication)
+    const keys = jose.createRemoteJWKSet(keysUrl, { [jose.customFetch]: this.#fetch })
+    return { configuration: await this.#configure(metadata, clientSecret), metadata, keys }
+  }
+
+  /** Returns the configuration of requests with this secret. */
+  async #configure(metadata: ServerMetadata, secret: string): Promise<Configuration> {
+    const lib = await import('openid-client')
+    const sendsInBody = authMethod(metadata) === 'client_secret_post'
+    const authentication = sendsInBody ? lib.ClientSecretPost(secret) : lib.ClientSecretBasic(secret)
+    const configuration = new lib.Configuration(metadata, this.config.clientId, undefined, authentication)
     configuration[lib.customFetch] = this.#fetch
     if (this.#isInsecure) lib.allowInsecureRequests(configuration)
-    return { configuration, metadata, keys: jose.createRemoteJWKSet(keysUrl, { [jose.customFetch]: this.#fetch }) }
+    return configuration
   }
 }
 
@@ -161,14 +201,10 @@ export async function loadOidcLibraries(): Promise<void> {
   await Promise.all([import('openid-client'), import('jose')])
 }
 
-/** Returns a text of the provider for an error: short, and without characters that break a line. */
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 200))
-}
-
 /** Returns the problem that people see. `error` is what `OidcClient` has thrown; others are thrown again. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Failure || !(error instanceof Error)) throw error
+  if (error instanceof ProviderRefusal) return error.problem
   if (error instanceof ProviderUnavailable || error.cause instanceof ProviderUnavailable) return 'unavailable'
   return 'error' in error && error.error === 'access_denied' ? 'denied' : 'rejected'
 }

@@ -3,11 +3,19 @@
 export const problems = {
   unavailable: {
     title: 'The sign-in service isn’t available',
-    text: 'It doesn’t respond as expected. Try again in a minute. A one-time sign-in link works meanwhile.',
+    text: 'It doesn’t respond as expected. Try again in a minute. If it still fails, ask the administrator of this server: its log has the reason. A one-time sign-in link works meanwhile.',
+  },
+  secret_rejected: {
+    title: 'This server can’t use the sign-in service',
+    text: 'The sign-in service rejected the client secret of this server. Ask its administrator to correct it: the server’s log says how. A one-time sign-in link works meanwhile.',
+  },
+  misconfigured: {
+    title: 'This server can’t use the sign-in service',
+    text: 'The sign-in service rejected a setting of this server. Ask its administrator to correct it: the server’s log says which one. A one-time sign-in link works meanwhile.',
   },
   rejected: {
     title: 'The sign-in failed',
-    text: 'The response of the sign-in service isn’t valid. Try again. The server’s log has the reason.',
+    text: 'The response of the sign-in service isn’t valid. Try again. If it still fails, ask the administrator of this server: its log has the reason.',
   },
   denied: {
     title: 'The sign-in was canceled',
@@ -39,7 +47,7 @@ export const problems = {
   },
   no_account: {
     title: 'This server isn’t set up completely',
-    text: 'It has several accounts, or none. Ask its operator to set OIDC_ACCOUNT to the ID of the account to join.',
+    text: 'It has several accounts, or none. Ask its administrator to set OIDC_ACCOUNT to the ID of the account to join.',
   },
   invitation_over: {
     title: 'This invitation isn’t valid any more',
@@ -68,6 +76,9 @@ export const problems = {
 } as const satisfies Readonly<Record<string, { title: string; text: string }>>
 
 export type Problem = keyof typeof problems
+
+/** Problems that only the administrator can solve, if trying again doesn't help. */
+export const serverProblems: readonly Problem[] = ['unavailable', 'secret_rejected', 'misconfigured']
 
 /** Returns whether a text of a URL is the code of a problem. */
 export function isProblem(text: unknown): text is Problem {

@@ -1,5 +1,7 @@
 /** Requests to the provider of OpenID Connect. */
 
+import { describeUntrusted, isUntrusted } from '../../lib/tls-errors.ts'
+
 /** The maximum size of a response, after decompression. */
 const maxBytes = 1024 * 1024
 
@@ -29,6 +31,7 @@ function answeredStatus({ status }: Response): number {
 /** Names a failed connection by its code, such as `ECONNREFUSED`. */
 function reasonOf({ name, message, cause }: Error): string {
   if (name === 'TimeoutError') return 'no response in time'
+  if (isUntrusted(cause)) return describeUntrusted(cause as Error)
   return (cause as NodeJS.ErrnoException | undefined)?.code ?? message
 }
 

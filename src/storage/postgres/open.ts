@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
+import { isUntrusted } from '../../lib/tls-errors.ts'
 import { type MigrationDb, type MigrationState, type Migrations, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { describePostgres } from '../port.ts'
@@ -97,7 +98,7 @@ export function faultOf({ version, encoding }: Server): string | null {
 function reason(url: string, error: unknown): string {
   const database = describePostgres(url)
   const { message, code, syscall, path } = error as NodeJS.ErrnoException
-  if (untrusted.test(code ?? '')) {
+  if (isUntrusted(error)) {
     return `The database ${database} has a TLS certificate that this machine doesn't trust (${code}). Add sslrootcert=FILE with its CA certificate to DATABASE_URL.`
   }
   if (syscall === 'open') return `DATABASE_URL names a file that can't be read: ${path} (${code}).`
@@ -121,9 +122,6 @@ function formatRejectedParameter(database: string, name: string): string {
 }
 
 const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
-
-/** OpenSSL's codes for untrusted certificate chains. */
-const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/
 
 const explanations: Readonly<Record<string, (database: string) => string>> = {
   '28P01': (database) => `The database ${database} rejects the user or the password. Check DATABASE_URL.`,
