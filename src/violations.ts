@@ -287,7 +287,8 @@ export type CodeWith<Word extends string> = {
 }[MessageKey]
 
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
-type ParamsIn<Message> = Message extends readonly [infer ForApi, infer ForForm]
+/** The names of the parameters in a message. */
+export type ParamsIn<Message> = Message extends readonly [infer ForApi, infer ForForm]
   ? Exclude<NamesIn<ForApi>, 'field'> | Exclude<NamesIn<ForForm>, 'label'>
   : NamesIn<Message>
 type Values = Readonly<Record<string, string | number>>
@@ -353,7 +354,8 @@ export class PartRefusals extends Refusal {
   }
 }
 
-function fill(text: string, values: Values, format: (value: string | number) => string): string {
+/** Returns a message with values in place of the names of its parameters. */
+export function fill(text: string, values: Values, format: (value: string | number) => string): string {
   return text.replace(/\{(\w+)\}/g, (_, name: string) => format(values[name] ?? ''))
 }
 

@@ -8,7 +8,7 @@ import { repository } from './scripts.ts'
 /** From the bottom to the top. Folders of one line do not import each other. */
 const layers: readonly (readonly string[])[] = [
   ['violations.ts', 'resources.ts', 'version.ts'],
-  ['errors.ts'],
+  ['errors.ts', 'warnings.ts'],
   ['lib/'],
   ['storage/', 'http/'],
   ['names/', 'frame/'],

@@ -194,6 +194,12 @@ export class Page {
     return all.map(textOf)
   }
 
+  /** The warnings next to values. */
+  get cautions(): string[] {
+    const all = elementsIn(this.root).filter(({ attributes }) => attributes.get('class') === 'caution')
+    return all.map(textOf)
+  }
+
   /** The targets of all links. */
   get links(): string[] {
     return allOf(this.root, 'a').flatMap(({ attributes }) => attributes.get('href') ?? [])

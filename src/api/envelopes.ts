@@ -6,15 +6,22 @@ import { addHeader, type Sent, sendJson, sendNotModified } from '../http/respons
 import { Ticks } from '../lib/ticks.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
+import type { Warning } from '../warnings.ts'
 
 /** Sends a record with its ETag, or 304 if the client of a GET has this version. */
 export function sendRecord<Row>(
   exchange: Exchange,
   { record, version }: Versioned<Row>,
   condition: Condition | null = null,
+  warnings: readonly Warning[] = [],
 ): Sent {
   if (addEntityTag(exchange, version, condition)) return sendNotModified(exchange)
-  return sendJson(exchange, 200, JSON.stringify({ data: record }))
+  return sendJson(exchange, 200, recordText(record, warnings))
+}
+
+/** Returns the JSON of a record, with the warnings about it in `meta`, if there are any. */
+export function recordText(record: unknown, warnings: readonly Warning[]): string {
+  return JSON.stringify({ data: record, ...(warnings.length > 0 && { meta: { warnings } }) })
 }
 
 /**

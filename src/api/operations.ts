@@ -6,10 +6,12 @@ import { type Form, form, optional } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
 import { boolean, positiveInteger } from '../forms/rules.ts'
+import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
+import { type WarningSource, withWarnings } from './warnings.ts'
 
 export const apiPrefix = '/api/v1'
 
@@ -88,12 +90,8 @@ export interface Admitted {
   readonly fields: Fields
 }
 
-interface WithParams {
-  readonly params: Readonly<Record<string, string | undefined>>
-}
-
 /** Returns the `{id}` of the path, or another parameter. Throws `not_found` if it cannot be an id. */
-export function idOf({ params }: WithParams, what: string, name = 'id'): number {
+export function idOf({ params }: Pick<Exchange, 'params'>, what: string, name = 'id'): number {
   const id = params[name] ?? ''
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name the ${what}.`)
@@ -142,7 +140,7 @@ export interface Operations
 }
 
 /** What a resource does in its five operations. `Shown` is a record in a response. */
-export interface ResourceHandlers<Shown> {
+export interface ResourceHandlers<Shown> extends WarningSource<Shown> {
   readonly name: ResourceName
   readonly operations: Operations
   list(account: number, page: PageRequest): Promise<Page<Shown>>
@@ -273,7 +271,7 @@ const deletionFailures: readonly ApiErrorCode[] = [
 
 function writesOf(plural: ResourceName, described: Described): Omit<Operations, 'list' | 'show'> {
   const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
-  const { store, update, delete: deletion } = described
+  const { record, store, update, delete: deletion } = described
   const scope = `${plural}:write` as const
   const patch: WithBody = {
     ...ofRecord,
@@ -282,7 +280,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
     description: `${update.description} PUT and PATCH do the same. Omitted fields keep their values, and a request without fields changes nothing.`,
     scope,
     body: { ...update, name: `Update${titled(singular)}` },
-    success: recordResponse(`The updated ${singular}.`),
+    success: { ...recordResponse(`The updated ${singular}.`), schema: withWarnings(record) },
     failures: ['not_found', 'precondition_failed', ...(update.failures ?? []), ...bodyFailures],
   }
   return {
@@ -300,6 +298,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
       headers: ['Idempotency-Key'],
       success: {
         ...recordResponse(`The new ${singular}.`),
+        schema: withWarnings(record),
         status: 201,
         headers: ['Location', 'ETag', 'Idempotency-Replayed'],
       },

@@ -10,10 +10,10 @@ import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { resources } from '../resources.ts'
-import type { Page } from '../storage/port.ts'
+import type { Page, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { readBody } from './body.ts'
-import { sendPage, sendRecord } from './envelopes.ts'
+import { recordText, sendPage, sendRecord } from './envelopes.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
 import {
   type Admitted,
@@ -27,6 +27,7 @@ import {
   type ResourceHandlers,
 } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { findWarnings, type WarningSource } from './warnings.ts'
 
 type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
@@ -159,7 +160,7 @@ export function readRoutes<Query extends PageQuery, Shown>(
   })
 }
 
-interface Stores<Shown> {
+interface Stores<Shown> extends Partial<WarningSource<Shown>> {
   insertion(exchange: Exchange, admitted: Admitted): Insertion<Shown> | Promise<Insertion<Shown>>
   onStored(record: Shown, exchange: Exchange): unknown
 }
@@ -169,7 +170,7 @@ export function storeRoute<Shown extends { readonly id: number }>(
   api: Api,
   idempotentRequests: IdempotentRequests,
   store: Operation & { readonly body: Body },
-  { insertion, onStored }: Stores<Shown>,
+  { insertion, onStored, warnings = () => [] }: Stores<Shown>,
 ): void {
   api.add(store, async (exchange, admitted) => {
     const key = idempotencyKeyOf(exchange)
@@ -180,7 +181,8 @@ export function storeRoute<Shown extends { readonly id: number }>(
       const { record, version } = await insert(db)
       stored = record
       const location = `${api.urlOf(exchange, store)}/${record.id}`
-      return { status: 201, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
+      const warned = await findWarnings({ warnings }, db, admitted.actor, record, admitted.fields)
+      return { status: 201, location, etag: entityTagOf(version), body: recordText(record, warned) }
     })
     if (stored !== undefined) await onStored(stored, exchange)
     return sendStored(exchange, response)
@@ -190,6 +192,7 @@ export function storeRoute<Shown extends { readonly id: number }>(
 /** Adds the five operations on a resource. Updates have two methods. */
 export function resourceRoutes<Shown extends { readonly id: number }>(
   api: Api,
+  storage: Storage,
   idempotentRequests: IdempotentRequests,
   handlers: ResourceHandlers<Shown>,
 ): void {
@@ -204,12 +207,15 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   storeRoute(api, idempotentRequests, store, {
     insertion: (_, { actor, fields }) => handlers.insertion(actor, fields),
     onStored: (record) => handlers.onStored?.(record),
+    warnings: (...stored) => handlers.warnings(...stored),
   })
 
   api.add([put, patch], async (exchange, { actor, fields }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, resource.singular)
-    return sendRecord(exchange, await handlers.change(actor, id, fields, condition))
+    const changed = await handlers.change(actor, id, fields, condition)
+    const warnings = await findWarnings(handlers, storage, actor, changed.record, fields)
+    return sendRecord(exchange, changed, null, warnings)
   })
 
   api.add(remove, async (exchange, { actor }) => {

@@ -140,9 +140,9 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
   addDashboard({ ...parts, ...signIn, imports: imports.actions, clicksRetention, ...effects })
   const { domains: domain, spaces: space, tags: tag } = actions
-  resourceRoutes(api, idempotentRequests, domain)
-  resourceRoutes(api, idempotentRequests, space)
-  resourceRoutes(api, idempotentRequests, tag)
+  resourceRoutes(api, storage, idempotentRequests, domain)
+  resourceRoutes(api, storage, idempotentRequests, space)
+  resourceRoutes(api, storage, idempotentRequests, tag)
   tagMergeRoute(api, tag)
   const linkParts = { api, storage, idempotentRequests, actions: actions.links, batches }
   const links = linkRoutes(linkParts, shortUrl, explain, semaphores)
@@ -176,7 +176,7 @@ function linkRoutes(
 ) {
   const { api, storage, idempotentRequests, actions } = parts
   const links = linkHandlers(storage, actions, shortUrl)
-  resourceRoutes(api, idempotentRequests, links)
+  resourceRoutes(api, storage, idempotentRequests, links)
   bulkRoutes(parts)
   linkExportRoute(api, storage, shortUrl, downloads)
   addressRoutes(api, storage, idempotentRequests, new AddressActions(storage, actions), shortUrl)

@@ -1,4 +1,5 @@
 /** Options for the fields of a form, so that commands have the fields, descriptions and rules of the API. */
+import { findWarnings } from '../api/warnings.ts'
 import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import type { Field, Form } from '../forms/form.ts'
@@ -7,6 +8,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'
 import { type Argument, limit, optional, text, WrongUse, withDefault } from './arguments.ts'
+import type { Terminal } from './command.ts'
 
 /** Fields that refer to records, and their options, which take names, too. */
 const referenceOptions: Readonly<Record<string, string>> = {
@@ -154,3 +156,11 @@ function operandOf(field: string): string {
 }
 
 export const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`
+
+/** Writes the warnings about the values that a command has stored to stderr. */
+export async function writeWarnings<Shown>(
+  { err }: Terminal,
+  ...stored: Parameters<typeof findWarnings<Shown>>
+): Promise<void> {
+  for (const { message } of await findWarnings(...stored)) err.write(`${message}\n`)
+}

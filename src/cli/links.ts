@@ -7,10 +7,8 @@ import { decisionOf, outcomeOf } from '../dashboard/parts/explanation.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { conditionText } from '../dashboard/parts/rules.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
-import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
-import type { ShortUrl } from '../names/short-url.ts'
 import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
 import { type Explanation, explainQuery } from '../rules/explanation.ts'
@@ -19,8 +17,7 @@ import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
-import type { Terminal } from './command.ts'
-import { givenFields, optionsOf, requireChange, submit } from './form-options.ts'
+import { givenFields, optionsOf, requireChange, submit, writeWarnings } from './form-options.ts'
 import { deletionNote } from './history.ts'
 import { isConfirmed, json, shorten, table } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
@@ -30,9 +27,8 @@ const yes = flag('delete without asking (required without a terminal)')
 const asJson = flag('print the full record as JSON')
 
 async function openLinks(db: Storage) {
-  const shortUrl = await ownShortUrls(db)
   const { links } = (await openActions(db)).actions
-  return { shortUrl, handlers: linkHandlers(db, links, shortUrl) }
+  return { handlers: linkHandlers(db, links, await ownShortUrls(db)) }
 }
 
 export const linkCommands = {
@@ -45,10 +41,10 @@ export const linkCommands = {
     },
     run: async (db, { operand: url, account, actor, json: isJson, ...options }, terminal) => {
       const fields = await withIds(db, account, givenFields(storeLink, { ...options, url }))
-      const { handlers, shortUrl } = await openLinks(db)
+      const { handlers } = await openLinks(db)
       const insert = () => insertRecord(handlers, db, actor, fields)
       const { record } = await submit(storeLink, fields, insert, 'url')
-      await warn(db, account, record, shortUrl, terminal)
+      await writeWarnings(terminal, handlers, db, actor, record, fields)
       return isJson ? json(record) : record.short_url
     },
   }),
@@ -105,9 +101,9 @@ ${aliasNote}`,
     run: async (db, { operand: alias, domain, account, actor, json: isJson, ...options }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
       const fields = await withIds(db, account, givenFields(updateLink, options))
-      const { handlers, shortUrl } = await openLinks(db)
+      const { handlers } = await openLinks(db)
       const { record } = await submit(updateLink, fields, () => handlers.change(actor, row.id, fields, null))
-      await warn(db, account, record, shortUrl, terminal)
+      await writeWarnings(terminal, handlers, db, actor, record, fields)
       return isJson ? json(record) : record.short_url
     },
   }),
@@ -127,20 +123,6 @@ ${aliasNote}`,
       return `The link ${short_url} was deleted.`
     },
   }),
-}
-
-/** Writes the warnings about the destinations of a stored link to stderr. */
-async function warn(db: Storage, account: number, link: Link, shortUrl: ShortUrl, { err }: Terminal): Promise<void> {
-  const warnings = await destinationWarnings(db, account, link, shortUrl)
-  for (const warning of warnings) err.write(`${formatWarning(warning)}\n`)
-}
-
-/** Formats the sentence that the dashboard shows, too. */
-function formatWarning(warning: DestinationWarning): string {
-  if (warning.kind === 'own_short_link')
-    return `Check the destination: ${warning.shortUrl} is one of your own short links.`
-  const { host, last } = warning
-  return `Check the destination: ${host} ends in ".${last}", which isn't a known top-level domain.`
 }
 
 function explanationText(explanation: Explanation, rules: readonly RedirectRule[], timeZone: string): string {

@@ -18,7 +18,15 @@ import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Command } from './command.ts'
-import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
+import {
+  checkedFields,
+  givenFields,
+  listOptionsOf,
+  optionsOf,
+  requireChange,
+  submit,
+  writeWarnings,
+} from './form-options.ts'
 import { deletionNote } from './history.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseRecord, type KindName, type NamedRecord, withIds } from './references.ts'
@@ -98,14 +106,11 @@ function createCommand(kind: KindName): Command {
       ...others,
       json: asJson,
     },
-    run: async (db, { operand: name, account: _, actor, json: isJson, ...options }) => {
+    run: async (db, { operand: name, account: _, actor, json: isJson, ...options }, terminal) => {
       const fields = { ...givenFields(form, options), name }
-      const { record } = await submit(
-        form,
-        fields,
-        async () => insertRecord(await actionsOn(kind, db), db, actor, fields),
-        'name',
-      )
+      const actions = await actionsOn(kind, db)
+      const { record } = await submit(form, fields, async () => insertRecord(actions, db, actor, fields), 'name')
+      await writeWarnings(terminal, actions, db, actor, record, fields)
       return isJson ? json(record) : String(record.id)
     },
   })
@@ -151,12 +156,12 @@ function updateCommand(kind: KindName): Command {
     arguments: { operand: operandOf(kind), ...optionsOf(form, fixed), json: asJson },
     notes: 'Omitted options stay unchanged. An empty value, such as "", clears an optional field.',
     check: (values) => requireChange(form, values),
-    run: async (db, { operand, account, actor, json: isJson, ...options }) => {
+    run: async (db, { operand, account, actor, json: isJson, ...options }, terminal) => {
       const { id: record } = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = givenFields(form, options)
-      const changed = await submit(form, fields, async () =>
-        (await actionsOn(kind, db)).change(actor, record, fields, null),
-      )
+      const actions = await actionsOn(kind, db)
+      const changed = await submit(form, fields, async () => actions.change(actor, record, fields, null))
+      await writeWarnings(terminal, actions, db, actor, changed.record, fields)
       return isJson ? json(changed.record) : `The ${kind} ${changed.record.name} was updated.`
     },
   })

@@ -6,6 +6,7 @@ import type { PageRequest } from './page.ts'
 import type { MenuItem, Viewer } from './parts/buttons.ts'
 import type { FormState } from './parts/fields.ts'
 import type { Column } from './parts/table.ts'
+import type { WarningNotes } from './parts/warnings.ts'
 import type { RecordForms } from './record-forms.ts'
 
 /** The clicks are those of the last 30 days; null if there are too many links to add them up. */
@@ -43,7 +44,7 @@ export interface Group<Row extends GroupRow> extends Omit<RecordForms<Row>, 'new
   /** Menu items that only this kind of group has. */
   readonly menuItems?: (row: Row) => readonly MenuItem[]
   /** Renders the part of a group's page above its clicks. */
-  readonly details?: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html>
+  readonly details?: (request: PageRequest, row: Row, hasClicks: boolean, notes: WarningNotes) => Promise<Html>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
   readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
   /** Returns whether the text is the name of the group. Then people always type it, not only if there are many links. */

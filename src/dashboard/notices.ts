@@ -9,7 +9,6 @@ import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html } from '../http/html.ts'
-import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
 import { type ShortUrl, shortUrlOf } from '../names/short-url.ts'
@@ -17,7 +16,7 @@ import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { changes, messages, type Notice, undone, warnings } from './notice-messages.ts'
 import { hiddenFields, linkButton, postButton, submitButton } from './parts/buttons.ts'
-import { shortUrlText, truncateMiddle } from './parts/links.ts'
+import { shortUrlText } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
 
 const noticeCookie = 'waymark_notice'
@@ -87,35 +86,19 @@ async function render(found: StoredNotice, context: NoticeContext, undoing: Html
   const { name, link, deleted = 'deleted' } = await findNamed(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
   const text = messages[code]({ count, failed, nameOr, deleted })
-  // The destination is checked for likely mistakes.
-  const saved = code === 'link-created' || code === 'link-saved' ? link : undefined
-  const doubts =
-    saved === undefined ? [] : await destinationWarnings(context.storage, context.account, saved, context.shortUrl)
   const actions: Html[] = []
-  const isWriter = saved !== undefined && allows(context.actor, 'links:write')
-  if (isWriter && doubts.length > 0) actions.push(action('Edit', `/app/links/${saved.id}/edit`))
-  if (isWriter && code === 'link-created') actions.push(action('Create another', pathOfAnother(saved)))
+  if (link !== undefined && code === 'link-created' && allows(context.actor, 'links:write')) {
+    actions.push(linkButton({ label: 'Create another', href: pathOfAnother(link), weight: 'link-like' }))
+  }
   if (undoing !== null) actions.push(undoing)
-  const kind = failed > 0 || doubts.length > 0 || code in warnings ? 'warning' : 'done'
-  const words = doubts.length > 0 ? html`${text} ${doubts.map(describeDoubt)}` : text
-  return notice(kind, words, actions.length === 0 ? null : html`${actions.map((each) => html`${each} `)}`)
-}
-
-function action(label: string, href: string): Html {
-  return linkButton({ label, href, weight: 'link-like' })
+  const kind = failed > 0 || code in warnings ? 'warning' : 'done'
+  return notice(kind, text, actions.length === 0 ? null : html`${actions.map((each) => html`${each} `)}`)
 }
 
 /** Returns the path of the form for another link on the same domain, in the same space. */
 function pathOfAnother({ domain_id, space_id }: LinkRow): string {
   const space = space_id === null ? '' : `&space_id=${space_id}`
   return `/app/links/new?domain_id=${domain_id}${space}`
-}
-
-function describeDoubt(doubt: DestinationWarning): Html {
-  if (doubt.kind === 'own_short_link')
-    return html`Check the destination: <bdi>${shortUrlText(doubt.shortUrl)}</bdi> is one of your own short links. `
-  const [host, last] = [domainToUnicode(doubt.host), domainToUnicode(doubt.last)]
-  return html`Check the destination: <bdi>${truncateMiddle(host, 60)}</bdi> ends in “.<bdi>${last}</bdi>”, which isn’t a known top-level domain. `
 }
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */

@@ -5,6 +5,7 @@ import type { Reversal } from '../events/reversal.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import { domainWarnings } from './domain-warnings.ts'
 import { domainReversal } from './reversal.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { countLinks, domainRecords, insertDomain, loggedDomains } from './store.ts'
@@ -29,6 +30,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       const { name, ...settings } = values
       return (db) => insertDomain(db, actor, name, settings)
     },
+    warnings: (_db, _account, domain) => domainWarnings(domain),
     onStored: onChange,
     change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)

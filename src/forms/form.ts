@@ -1,7 +1,7 @@
 /** Forms declare the fields of a request once, for validation, types and the OpenAPI schema. */
 import { distance } from 'fastest-levenshtein'
 import { type Failure, validationFailed } from '../errors.ts'
-import { type Fields, repeated } from '../http/form-encoding.ts'
+import { type Fields, isForm, repeated } from '../http/form-encoding.ts'
 import { foldCase, trimText } from '../lib/text.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type TSchema, Type } from './json-schema.ts'
@@ -172,10 +172,15 @@ export function form<T>(
 }
 
 function unknownFieldViolations(input: Fields, names: readonly string[], ignored: readonly string[]): Violation[] {
-  const unknown = Object.keys(input).filter((name) => !names.includes(name))
-  return unknown.flatMap((name) => {
-    if (!ignored.includes(name)) return unknownField(name, names)
-    return input[name] === repeated ? notSingle.at(name) : []
+  /** The field before, if its value is a URL that an ampersand has probably ended. */
+  let cut: string | null = null
+  return Object.keys(input).flatMap((name) => {
+    const isKnown = names.includes(name)
+    if (isKnown || ignored.includes(name)) {
+      cut = isForm(input) && /^\s*https?:[^#]*\?/i.test(String(input[name])) ? name : null
+      return !isKnown && input[name] === repeated ? notSingle.at(name) : []
+    }
+    return unknownField(name, names, cut)
   })
 }
 
@@ -197,7 +202,8 @@ const missing = () => new Refusal('required')
 
 const maxEcho = 64
 
-function unknownField(name: string, names: readonly string[]): Violation {
+/** `cut` is the field with a URL before this one. */
+function unknownField(name: string, names: readonly string[], cut: string | null): Violation {
   const field = name.length > maxEcho ? `${name.slice(0, maxEcho).toWellFormed()}…` : name.toWellFormed()
   const near = names.find((candidate) => {
     const most = Math.max(1, candidate.length / 3)
@@ -205,7 +211,9 @@ function unknownField(name: string, names: readonly string[]): Violation {
     const isPossible = Math.abs(candidate.length - field.length) <= most
     return isPossible && distance(candidate, field.toLowerCase()) <= most
   })
-  const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
+  const belongs = `If it belongs to the ${cut}, send & as %26, as curl --data-urlencode does.`
+  const suggested = near === undefined ? [] : [`Did you mean ${near}?`]
+  const known = cut === null ? (suggested[0] ?? `Known are: ${names.join(', ')}.`) : [...suggested, belongs].join(' ')
   const wayOut = isJson(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
   return new Refusal(field === '' ? 'unknown_field.unnamed' : 'unknown_field', { wayOut }).at(field)
 }

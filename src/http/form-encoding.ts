@@ -16,7 +16,16 @@ export const maxFields = 100
 /** Parses a form (URL Standard §5.1). Returns `malformed_body` for invalid encoding or too many fields. */
 export function parseForm(bytes: Buffer, max = maxFields): Fields | Failure {
   const fields = isUtf8(bytes) ? parse(bytes.toString('utf8'), max) : 'The text is not valid UTF-8.'
-  return typeof fields === 'string' ? new Failure('malformed_body', `The form is not valid. ${fields}`) : fields
+  if (typeof fields === 'string') return new Failure('malformed_body', `The form is not valid. ${fields}`)
+  forms.add(fields)
+  return fields
+}
+
+const forms = new WeakSet<Fields>()
+
+/** Returns whether fields are those of a form, in which an ampersand ends a value. */
+export function isForm(fields: Fields): boolean {
+  return forms.has(fields)
 }
 
 /** Parses the query of a request target like a form. Returns `malformed_url`. */

@@ -49,7 +49,9 @@ export async function domainsNamed(
   const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
   const found = new Map<string, LinkDomain>()
   for (const some of parts(names)) {
-    for (const domain of await db.execute(domains.where('name', 'in', some))) found.set(domain.name, domain)
+    const build = () => domains.where('name', 'in', some)
+    const named = new CachedQuery<LinkDomain>(`${some.length} domains by name`, [account, ...some], build)
+    for (const domain of await db.execute(named)) found.set(domain.name, domain)
   }
   return found
 }

@@ -7,7 +7,7 @@ import { newestEvent } from '../../test/expected-events.ts'
 import { newPlace } from '../../test/links-api.ts'
 import { commandActor } from '../access/actor.ts'
 import { runBatch } from './batch.ts'
-import { destinationWarnings } from './destination-warnings.ts'
+import { findLinkWarnings } from './link-warnings.ts'
 import type { Replacement } from './replacement.ts'
 
 const url = 'https://acme.com/'
@@ -189,18 +189,20 @@ for (const [engine, app] of Object.entries(apps)) {
       const own = await newPlace(app)
       const { short_url } = await own.link({ alias: 'other' })
       const [, at = ''] = /^http:\/\/(.*)\/other$/.exec(short_url) ?? []
-      const warned = (stored: Json) =>
-        destinationWarnings(
+      const warned = async (stored: Json) => {
+        const warningsOf = await findLinkWarnings(
           app.storage,
           own.account,
-          { expiration_url: null, ...stored },
+          [stored],
           (_, alias) => `http://${at}/${alias}`,
         )
+        return warningsOf(stored).map(({ field, code, params }) => ({ field, code, ...params }))
+      }
       const urls = ['https://a.acme.con/1', 'https://a.acme.con/2', short_url, `http://${at}/none`, 'mailto:a@b.con']
       const stored = { url, rules: urls.map((url, n) => ({ name: `${n}`, url })) }
       assert.deepEqual(await warned(stored), [
-        { kind: 'unknown_top_level', host: 'a.acme.con', last: 'con' },
-        { kind: 'own_short_link', shortUrl: short_url },
+        { field: 'rules.0.url', code: 'unknown_top_level', host: 'a.acme.con', last: 'con' },
+        { field: 'rules.2.url', code: 'own_short_link', shortUrl: short_url },
       ])
       const many = Array.from({ length: 20 }, (_, n) => ({ name: `${n}`, url: `https://${n}.acme.con` }))
       assert.equal((await warned({ url, rules: many })).length, 5)

@@ -4,6 +4,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LinkActions } from './actions.ts'
 import { listLinks } from './link-list.ts'
+import { findLinkWarnings } from './link-warnings.ts'
 import { type Link, linkOf, linkOperations, shownLink } from './schema.ts'
 import { findLink } from './store.ts'
 
@@ -36,6 +37,7 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
       const insert = await actions.insertion(actor, fields)
       return async (db) => shownLink(await insert(db), shortUrl)
     },
+    warnings: async (db, account, link) => (await findLinkWarnings(db, account, [link], shortUrl))(link),
     onStored: (link) => actions.onStored(link),
     change: async (actor, id, fields, condition) => {
       const link = await withVersion(actor.account, id, () => actions.change(actor, id, fields, condition))

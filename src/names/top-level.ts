@@ -22,7 +22,8 @@ const commonTopLevels = [
 export function mistypedTopLevel(hostname: string): string | null {
   const name = withoutRootDot(hostname)
   const last = name.slice(name.lastIndexOf('.') + 1)
-  if (last === name || !commonTopLevels.some((common) => isTypoOf(common, last))) return null
+  if (last === name || commonTopLevels.includes(last) || !commonTopLevels.some((common) => isTypoOf(common, last)))
+    return null
   const { isIcann, isPrivate, isSpecialUse } = splitAtSuffix(name, { ...suffixOptions, detectSpecialUse: true })
   return isIcann || isPrivate || isSpecialUse ? null : last
 }

@@ -5,6 +5,7 @@ import { Failure, found, notFound } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { groupReversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
+import { textWarnings } from '../names/suspicious-values.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { clickLevels, type Row } from '../storage/schema.ts'
 import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
@@ -22,6 +23,7 @@ export function spaceActions(storage: Storage, finish: FinishRemoval) {
       if (values instanceof Failure) throw values
       return (db) => insertSpace(db, actor, values)
     },
+    warnings: (_db, _account, { name }) => textWarnings('name', name),
     change: async (actor, id, fields, precondition) => {
       const find = () => spaceRecords.find(storage, actor.account, id)
       const change = await checkedChange(updateSpace.check(fields), find, 'space', precondition)

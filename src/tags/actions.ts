@@ -8,6 +8,7 @@ import { groupReversal } from '../events/reversal.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { foldCase } from '../lib/text.ts'
+import { textWarnings } from '../names/suspicious-values.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Precondition } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
@@ -48,6 +49,7 @@ export function tagActions(storage: Storage, finish: FinishRemoval) {
       if (values instanceof Failure) throw values
       return async (db) => shownTag(await insertTag(db, actor, values))
     },
+    warnings: (_db, _account, { name }) => textWarnings('name', name),
     change: (actor, id, fields, precondition) =>
       withVersion(actor, id, async () => {
         const change = await checked(updateTag.check(fields), actor, id, precondition)

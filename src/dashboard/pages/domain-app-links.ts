@@ -9,6 +9,7 @@ import { actionRow, controlFor, postButton, type Viewer } from '../parts/buttons
 import { collapsibleSection, type FormState, textArea } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
+import type { WarningNotes } from '../parts/warnings.ts'
 
 const help: Readonly<Record<AppLinkField, string>> = {
   apple_app_site_association: 'The content of the file apple-app-site-association, from the developers of the iOS app.',
@@ -45,7 +46,12 @@ const problems: Readonly<Record<Exclude<FileResult, 'served'>, string>> = {
 }
 
 /** Renders the URL of each file with the result of the last check; nothing for a domain without files. */
-export function appLinkSection(domain: Domain, check: DomainCheck | undefined, viewer: Viewer): Html | null {
+export function appLinkSection(
+  domain: Domain,
+  check: DomainCheck | undefined,
+  viewer: Viewer,
+  notes: WarningNotes,
+): Html | null {
   const paths = Object.keys(filesOf(domain))
   if (paths.length === 0) return null
   // An earlier check has compared other files.
@@ -62,7 +68,7 @@ export function appLinkSection(domain: Domain, check: DomainCheck | undefined, v
   const label = last === undefined ? 'Check app links' : 'Check app links again'
   const button = actionRow([postButton({ label, action: `/app/domains/${domain.id}/check` })])
   return html`<section id="app-links"><h2>App links</h2>
-<p>Phones with your app open links on this domain in the app, if they get these files.${when}</p>${files}${controlFor(viewer, 'domains:write', button)}</section>`
+<p>Phones with your app open links on this domain in the app, if they get these files.${when}</p>${appLinkFields.map(notes)}${files}${controlFor(viewer, 'domains:write', button)}</section>`
 }
 
 function fileState(result: FileResult | undefined): Html {

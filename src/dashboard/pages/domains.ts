@@ -24,6 +24,7 @@ import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import type { Column } from '../parts/table.ts'
+import type { WarningNotes } from '../parts/warnings.ts'
 import { appLinkFieldset, appLinkSection, filesOf } from './domain-app-links.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 import { factList } from './link-facts.ts'
@@ -55,7 +56,7 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
     underName: (domain, viewer) =>
       domain.homepage_url === null ? noHomepage(domain, viewer) : destination(domain.homepage_url, shownHomepage),
     columns: (account, rows) => listColumns(storage, account, rows),
-    details: (request, domain, hasClicks) => domainDetails(services, checks, request, domain, hasClicks),
+    details: (...shown) => domainDetails(services, checks, ...shown),
     deletion: async ({ id, name_unicode }, total, links, account) => [
       total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
       html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
@@ -121,6 +122,7 @@ async function domainDetails(
   { account, actor, exchange }: PageRequest,
   domain: Domain,
   hasClicks: boolean,
+  notes: WarningNotes,
 ): Promise<Html> {
   const [links, results, reached] = await Promise.all([
     countLinksIn(storage, account, 'domain_id', [domain.id]),
@@ -129,16 +131,30 @@ async function domainDetails(
   ])
   const check = results.get(domain.id)
   const publicHost = publicHostOf(dashboardUrl(exchange))
-  const facts = domainFacts(domain, links.get(domain.id) ?? 0, check, actor)
+  const facts = domainFacts(domain, links.get(domain.id) ?? 0, check, actor, notes)
   const reachability = reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks, viewer: actor })
-  return html`${facts}${reachability}${appLinkSection(domain, check, actor)}`
+  return html`${facts}${reachability}${appLinkSection(domain, check, actor, notes)}`
 }
 
-function domainFacts(domain: Domain, links: number, check: DomainCheck | undefined, viewer: Viewer): Html {
+function domainFacts(
+  domain: Domain,
+  links: number,
+  check: DomainCheck | undefined,
+  viewer: Viewer,
+  notes: WarningNotes,
+): Html {
   const { id, name, name_unicode, homepage_url, not_found_url, created_at } = domain
   return factList(null, [
-    [domainLabels.homepage_url, homepage_url === null ? noHomepage(domain, viewer) : externalLink(homepage_url)],
-    [domainLabels.not_found_url, not_found_url === null ? 'The page “Link not found”' : externalLink(not_found_url)],
+    [
+      domainLabels.homepage_url,
+      homepage_url === null ? noHomepage(domain, viewer) : html`${externalLink(homepage_url)}${notes('homepage_url')}`,
+    ],
+    [
+      domainLabels.not_found_url,
+      not_found_url === null
+        ? 'The page “Link not found”'
+        : html`${externalLink(not_found_url)}${notes('not_found_url')}`,
+    ],
     ['Links', linkCount(`domain_id=${id}`, links)],
     ['State', reachabilityBadge(name, check)],
     ['Name in ASCII', name === name_unicode ? null : copyableHostName(name, 'the name in ASCII')],

@@ -20,6 +20,7 @@ import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
 import { formZone } from '../parts/time-zones.ts'
+import { warningNotes } from '../parts/warnings.ts'
 import { addRecordForms, formHandler, newRecordForm } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
@@ -170,8 +171,11 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
     const subject = { record: what, id: row.id } as const
+    const warnings = await this.#group.actions.warnings(this.#services.storage, request.account, row)
+    const change = { form: `${this.#pathOf(row)}/edit`, scope: `${this.#section}:write` } as const
+    const notes = warningNotes(warnings, request.actor, change)
     const [above, clicks, history] = await Promise.all([
-      details?.(request, row, hasClicks) ?? null,
+      details?.(request, row, hasClicks, notes) ?? notes('name'),
       this.#clicksSection(statistics, row, hasClicks),
       historyOf({ ...this.#services, timeZone: formZone(request) }, request.actor, subject, this.#pathOf(row)),
     ])

@@ -12,6 +12,7 @@ import { shownValue } from '../parts/changes.ts'
 import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { breakableUrl, destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
 import { ruleList } from '../parts/rules.ts'
+import type { WarningNotes } from '../parts/warnings.ts'
 
 /** What a link page shows about other records. */
 export interface LinkContext {
@@ -23,6 +24,7 @@ export interface LinkContext {
   readonly updatedBy: Html | null
   /** The zone of times. */
   readonly timeZone: string
+  readonly notes: WarningNotes
 }
 
 const shownUrl = 160
@@ -46,7 +48,7 @@ export function factList(id: string | null, facts: readonly Fact[]): Html {
 /** Renders the facts of a link. Settings that have their default are collapsed. */
 export function linkFacts(link: Link, context: LinkContext): Html {
   const { url, active_period_start_at: start, active_period_end_at: end, forward_query, redirect_status } = link
-  const { space, tags } = context
+  const { space, tags, notes } = context
   const now = Date.now()
   const settings: readonly (readonly [isDefault: boolean, ...Fact])[] = [
     [redirect_status === 302, linkLabels.redirect_status, redirects[redirect_status]],
@@ -58,13 +60,19 @@ export function linkFacts(link: Link, context: LinkContext): Html {
   const isChanged = link.updated_at !== link.created_at
   const updated = isChanged ? html`${timeAgo(link.updated_at, now)}${by(context.updatedBy)}` : null
   const facts = factList('facts', [
-    [linkLabels.url, externalLink(url, html`<bdi>${breakableUrl(truncateMiddle(url, shownUrl))}</bdi>`)],
-    [linkLabels.rules, link.rules.length === 0 ? null : ruleList(link.rules, context.timeZone, shortLink)],
+    [
+      linkLabels.url,
+      html`${externalLink(url, html`<bdi>${breakableUrl(truncateMiddle(url, shownUrl))}</bdi>`)}${notes('url')}`,
+    ],
+    [
+      linkLabels.rules,
+      link.rules.length === 0 ? null : html`${ruleList(link.rules, context.timeZone, shortLink)}${notes('rules')}`,
+    ],
     ['After it expires', afterExpiry(link, context)],
     ...settingsThat(false),
     [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
-    [linkLabels.tags, tags.length === 0 ? null : tagList(tags)],
-    ...plainFacts(link, context.timeZone),
+    [linkLabels.tags, tags.length === 0 ? null : html`${tagList(tags)}${notes('tags')}`],
+    ...plainFacts(link, context),
     [linkLabels.archived, link.archived ? 'Yes. It keeps working, but lists omit it.' : null],
     [
       start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
@@ -105,9 +113,10 @@ const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)
 )
 
 /** Returns the values of the other fields; null if they are empty. */
-function plainFacts(link: Link, timeZone: string): Fact[] {
+function plainFacts(link: Link, { timeZone, notes }: LinkContext): Fact[] {
   const context = { known: new Map(), timeZone }
-  return plain.map((field) => [linkLabels[field], link[field] ? shownValue(field, link[field], context) : null])
+  const shown = (field: (typeof plain)[number]) => html`${shownValue(field, link[field], context)}${notes(field)}`
+  return plain.map((field) => [linkLabels[field], link[field] ? shown(field) : null])
 }
 
 function by(author: Html | null): Html | null {
@@ -120,9 +129,9 @@ function limitUse({ clicks, clicks_limit: limit }: Link): string | null {
 }
 
 /** Returns the destination after expiry; null if the link can't expire, or if its state already says where visitors go. */
-function afterExpiry(link: Link, { domain }: LinkContext): Html | null {
+function afterExpiry(link: Link, { domain, notes }: LinkContext): Html | null {
   const { expiration_url, active_period_end_at, clicks_limit, status } = link
-  if (expiration_url !== null) return shortLink(expiration_url)
+  if (expiration_url !== null) return html`${shortLink(expiration_url)}${notes('expiration_url')}`
   if (status === 'expired' || (active_period_end_at === null && clicks_limit === null)) return null
   return domain.not_found_url === null ? html`${expiredPage}` : notFoundLink(domain.not_found_url)
 }

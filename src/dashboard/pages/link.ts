@@ -1,13 +1,17 @@
 import type { Actor } from '../../access/actor.ts'
 import { allows } from '../../access/actor.ts'
+import { coveringWarnings } from '../../domains/domain-warnings.ts'
+import type { Domain } from '../../domains/schema.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
+import { findLinkWarnings } from '../../links/link-warnings.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
+import { appLinkFields } from '../../names/app-links.ts'
 import { findQrStyle } from '../../qr/store.ts'
 import type { Explain } from '../../rules/explanation.ts'
 import { spaceRecords } from '../../spaces/store.ts'
@@ -33,6 +37,7 @@ import { linkSettings, settingItems } from '../parts/link-actions.ts'
 import { breakableUrl, destination, qrImage, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { formZone } from '../parts/time-zones.ts'
+import { warningNotes } from '../parts/warnings.ts'
 import { formHandler } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
@@ -88,11 +93,12 @@ async function showLink(
   const timeZone = formZone(request)
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, breakdownNames)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
-  const [test, addresses, records, history, shown] = await Promise.all([
+  const [test, addresses, records, history, warningsOf, shown] = await Promise.all([
     linkTest(request, link, path, services.explain),
     addressesSection(request, link, services, addition),
     contextOf(link, request.account, services),
     historyOf({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
+    findLinkWarnings(services.storage, request.account, [link], services.shortUrl),
     isVisited
       ? Promise.all([
           clicksOverTime(statistics, link.created_at, link.clicks),
@@ -100,8 +106,9 @@ async function showLink(
         ])
       : null,
   ])
-  const context = { ...records, ...history, timeZone }
-  const body = html`${detourSentence(link, context)}
+  const notes = warningNotes(warningsOf(link), request.actor, { form: `${path}/edit`, scope: 'links:write' })
+  const context = { ...records, ...history, timeZone, notes }
+  const body = html`${notes('title')}${appNotes(link, records.domain, request.actor)}${detourSentence(link, context)}
 <div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`, request.actor)}</div>
 ${addresses}
 ${test.section}
@@ -133,13 +140,20 @@ async function contextOf(
   { space_id, domain_id, tags: names }: Link,
   account: number,
   { storage }: { readonly storage: Storage },
-): Promise<Omit<LinkContext, 'createdBy' | 'updatedBy' | 'timeZone'>> {
+): Promise<Pick<LinkContext, 'space' | 'tags'> & { readonly domain: Domain }> {
   const [space, domain, tags] = await Promise.all([
     space_id === null ? undefined : spaceRecords.find(storage, account, space_id),
     domainRecords.find(storage, account, domain_id),
     Promise.all(names.map((name) => findTagByName(storage, account, name))),
   ])
   return { space: space?.record, domain: found(domain, 'link').record, tags: tags.filter((tag) => tag !== undefined) }
+}
+
+/** Renders the warnings about files of the domain that let an app open the link. */
+function appNotes({ alias }: Link, domain: Domain, viewer: Viewer): Html {
+  const form = `/app/domains/${domain.id}/edit`
+  const notes = warningNotes(coveringWarnings(domain, alias), viewer, { form, scope: 'domains:write' })
+  return html`${appLinkFields.map(notes)}`
 }
 
 function clicksSection(link: Link, statistics: readonly Html[] | null): Html {

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import type { Answer, Json } from '../../test/client.ts'
+import { newPlace } from '../../test/links-api.ts'
+
+const app = await startApp()
+const place = await newPlace(app)
+const { send } = place
+const url = 'https://acme.com/'
+const summer = await place.link({ alias: 'summer', url })
+const foreign = await (await newPlace(app)).link({ alias: 'summer' })
+
+/** Returns the warnings in a response, such as `url html_entity`. */
+function warned({ status, body, text }: Answer): string[] {
+  assert.ok(status === 200 || status === 201, text)
+  assert.ok(!('meta' in body) || body.meta.warnings.length > 0)
+  return (body.meta?.warnings ?? []).map(({ field, code }: Json) => `${field} ${code}`)
+}
+
+const entity = 'https://acme.com/?a=1&amp;b=2'
+const aws = 'https://b.s3.amazonaws.com/f?X-Amz-Date=1&X-Amz-Signature=0f'
+const rule = (url: string) => ({ name: 'Phones', operating_systems: ['iOS'], url })
+
+for (const [link, ...expected] of [
+  [{ url: 'https://www.acme.con/' }, 'url unknown_top_level'],
+  [{ url, expiration_url: 'http://acme.cmo' }, 'expiration_url unknown_top_level'],
+  [{ url: 'https://wiki.acme/' }],
+  [{ url: 'http://localhost/' }],
+  [{ url: summer.short_url }, 'url own_short_link'],
+  [{ url, rules: [rule(`${summer.short_url}?a=1`)] }, 'rules.0.url own_short_link'],
+  [{ url: `${summer.short_url}-2` }],
+  [{ url: foreign.short_url }],
+  [{ url: entity }, 'url html_entity'],
+  [{ url: 'https://acme.com/?a&#38;b' }, 'url html_entity'],
+  [{ url: 'https://acme.com/?a&#x26;b' }, 'url html_entity'],
+  [{ url, expiration_url: entity }, 'expiration_url html_entity'],
+  [{ url, rules: [rule(entity)] }, 'rules.0.url html_entity'],
+  [{ url: 'https://acme.com/?amp;&ampere=1' }],
+  [{ url, title: 'MÃ¼nchen' }, 'title wrong_encoding'],
+  [{ url, notes: 'A\nCafÃ© Ã‰tÃ©' }, 'notes wrong_encoding'],
+  [{ url, tags: ['Sale', 'CafÃ©', 'MÃƒÂ¼nchen'] }, 'tags wrong_encoding', 'tags wrong_encoding'],
+  [{ url, title: 'Itâ€™s' }, 'title wrong_encoding'],
+  [{ url, title: 'München, CAFÉ, NÃO, MAÇÃ, “AMANHÔ, „Ä“, Ångström ¼' }],
+  [{ url: aws, forward_query: true }, 'url signed_url'],
+  [{ url: 'https://x.example/?sv=2022&sig=a%3D', forward_query: true }, 'url signed_url'],
+  [{ url: 'https://x.example/?X-Goog-Credential=a&X-Goog-Signature=0f', forward_query: true }, 'url signed_url'],
+  [{ url: 'https://x.example/?Expires=1&Signature=a&Key-Pair-Id=K', forward_query: true }, 'url signed_url'],
+  [{ url: 'https://x.example/?expires=1&signature=0f', forward_query: true }, 'url signed_url'],
+  [{ url, rules: [rule(aws)], forward_query: true }, 'rules.0.url signed_url'],
+  [{ url: aws }],
+  [{ url, expiration_url: aws, forward_query: true }],
+  [{ url: 'https://x.example/?sig=a', forward_query: true }],
+  [{ url: 'https://x.example/?signature=wine&X-Amz-Date=1', forward_query: true }],
+] as readonly [Json, ...string[]][]) {
+  test(`warns about ${JSON.stringify(link)}: ${expected.join() || 'nothing'}`, async () => {
+    const stored = await send('POST', '/links', { json: link })
+    assert.deepEqual(warned(stored), expected)
+    const { data } = stored.body
+    for (const [name, value] of Object.entries(link))
+      assert.deepEqual(data[name], name === 'tags' ? (value as string[]).toSorted() : value)
+    const path = `/links/${data.id}`
+    assert.deepEqual(warned(await send('PUT', path, { json: data })), expected)
+    assert.deepEqual(warned(await send('PATCH', path, { json: { disabled: true } })), [])
+    assert.equal('meta' in (await send('GET', path)).body, false)
+  })
+}
+
+test('the response to a repeated request has the warnings, too', async () => {
+  const request = { json: { url: entity }, headers: { 'idempotency-key': 'warned' } }
+  const [first, again] = [await send('POST', '/links', request), await send('POST', '/links', request)]
+  assert.equal(again.headers['idempotency-replayed'], 'true')
+  assert.equal(again.text, first.text)
+  assert.deepEqual(first.body.meta.warnings, [
+    { code: 'html_entity', field: 'url', message: 'The URL looks copied from HTML. Write & instead of &amp;.' },
+  ])
+})
+
+test('an update warns about a signature that it breaks', async () => {
+  const { id } = await place.link({ url: aws })
+  const update = (json: Json) => send('PATCH', `/links/${id}`, { json })
+  assert.deepEqual(warned(await update({ forward_query: true })), ['url signed_url'])
+  assert.deepEqual(warned(await update({ title: 'A' })), [])
+})
+
+test('names of spaces and tags, and the URLs of domains', async () => {
+  const { send } = await newPlace(app)
+  for (const path of ['/spaces', '/tags']) {
+    const stored = await send('POST', path, { json: { name: 'CafÃ©' } })
+    assert.deepEqual(warned(stored), ['name wrong_encoding'])
+    const one = `${path}/${stored.body.data.id}`
+    assert.deepEqual(warned(await send('PATCH', one, { json: { color: 2 } })), [])
+    assert.deepEqual(warned(await send('PATCH', one, { json: { name: 'MÃ¼nchen' } })), ['name wrong_encoding'])
+    assert.deepEqual(warned(await send('PATCH', one, { json: { name: 'München' } })), [])
+  }
+  const json = { name: 'warned.example', homepage_url: entity, not_found_url: 'https://acme.con' }
+  const stored = await send('POST', '/domains', { json })
+  assert.deepEqual(warned(stored), ['homepage_url html_entity', 'not_found_url unknown_top_level'])
+  const path = `/domains/${stored.body.data.id}`
+  assert.deepEqual(warned(await send('PATCH', path, { json: { not_found_url: url } })), [])
+})
+
+describe('app_opens_links', () => {
+  const apple = (app: Json) => ({
+    apple_app_site_association: JSON.stringify({ applinks: { details: [{ appIDs: ['T.app'], ...app }] } }),
+  })
+  const android = (relation: string) => {
+    const target = { namespace: 'android_app', package_name: 'com.acme', sha256_cert_fingerprints: ['AB'] }
+    return { asset_links: JSON.stringify([{ relation: [relation], target }]) }
+  }
+  const [field, covered] = ['apple_app_site_association', ['apple_app_site_association app_opens_links']]
+  for (const [files, ...expected] of [
+    [apple({ components: [{ '/': '/buy/*' }] }), ...covered],
+    [apple({ paths: ['NOT /a', '*'] }), ...covered],
+    [apple({ components: [{ '/': '*', exclude: true }] })],
+    [apple({ components: [] })],
+    [{ [field]: '{"applinks":{"details":{"T.app":{"paths":["/x"]}}}}' }, ...covered],
+    [{ [field]: '{"applinks":{"details":[1,null,{"components":[2,{"/":3}],"paths":4}]}}' }, ...covered],
+    [{ [field]: '{"webcredentials":{"apps":["T.app"]}}' }],
+    [android('delegate_permission/common.handle_all_urls'), 'asset_links app_opens_links'],
+    [android('delegate_permission/common.get_login_creds')],
+    [{ asset_links: '[{"include":"https://acme.com/assetlinks.json"}]' }],
+  ] as readonly [Json, ...string[]][]) {
+    test(`${Object.values(files)[0]}: ${expected.length}`, async () => {
+      assert.deepEqual(warned(await send('PATCH', `/domains/${place.domain.id}`, { json: files })), expected)
+    })
+  }
+})
+
+test('an unknown field after a URL with ? says that & is sent as %26', async () => {
+  const advice = 'If it belongs to the url, send & as %26, as curl --data-urlencode does.'
+  const sentences = async (path: string, body: string, headers = { 'content-type': form }) => {
+    const answer = await send(path === '/links' ? 'POST' : 'PATCH', path, { body, headers })
+    assert.equal(answer.status, 422)
+    return answer.body.violations.map(({ message }: Json) => message)
+  }
+  const form = 'application/x-www-form-urlencoded'
+  assert.deepEqual(await sentences('/links', 'url=https://acme.com/?a=1&b=2&amp;titel=x&title=T&c=3'), [
+    `The b field is unknown. ${advice}`,
+    `The amp;titel field is unknown. ${advice}`,
+    (await sentences('/links', 'url=https://acme.com/&c=3'))[0],
+  ])
+  assert.match((await sentences('/links', 'url=https://acme.com/?a=1&tittle=2'))[0], /^.* Did you mean title\? If it/)
+  const path = `/domains/${place.domain.id}`
+  const [homepage] = await sentences(path, 'homepage_url=https://acme.com/?a=1&b=2')
+  assert.equal(homepage, `The b field is unknown. ${advice.replace('the url', 'the homepage_url')}`)
+  for (const [body, type] of [
+    ['b=2&url=https://acme.com/?a=1', form],
+    ['url=https://acme.com/%23?a=1&b=2', form],
+    ['{"url":"https://acme.com/?a=1","b":2}', 'application/json'],
+  ] as const) {
+    assert.match((await sentences('/links', body, { 'content-type': type }))[0], /unknown\. Known are: /)
+  }
+})

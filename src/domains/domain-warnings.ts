@@ -1,0 +1,109 @@
+/** Warnings about the values of domains, and about short links that apps open without a visit. */
+import { pathOf } from '../names/short-url.ts'
+import { urlWarnings } from '../names/suspicious-values.ts'
+import { Warning } from '../warnings.ts'
+import type { Domain } from './schema.ts'
+
+type Files = Pick<Domain, 'apple_app_site_association' | 'asset_links'>
+
+/** An app, and the paths that it opens. */
+interface App {
+  readonly name: string
+  readonly opens: (path: string) => boolean
+}
+
+/** Returns the warnings about a domain. One is about each file that lets an app open some of its links. */
+export function domainWarnings(domain: Domain): Warning[] {
+  return [
+    ...(['homepage_url', 'not_found_url'] as const).flatMap((field) => urlWarnings(field, domain[field] ?? '')),
+    ...warningsOf(domain, 'the links that this file covers', ({ opens }) => opens !== opensNothing),
+  ]
+}
+
+/** Returns a warning for each file that lets an app open the link with this alias on the domain. */
+export function coveringWarnings(files: Files, alias: string): Warning[] {
+  return warningsOf(files, 'this link', ({ opens }) => opens(`/${pathOf(alias)}`))
+}
+
+function warningsOf(files: Files, links: string, covers: (app: App) => boolean): Warning[] {
+  return fields.flatMap((field) => {
+    const text = files[field]
+    const apps = text === null ? [] : (field === 'asset_links' ? androidApps : iosApps)(JSON.parse(text)).filter(covers)
+    const names = [...new Set(apps.map(({ name }) => name))]
+    const [first] = names
+    if (first === undefined) return []
+    const app = names.length === 1 ? first : `${first} and ${names.length - 1} more`
+    return new Warning('app_opens_links', field, { app, links })
+  })
+}
+
+const fields = ['apple_app_site_association', 'asset_links'] as const
+const opensNothing = () => false
+type Json = Readonly<Record<string, unknown>>
+
+function objectsIn(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : []
+}
+
+/** Returns the apps of statements (Digital Asset Links) that may handle all URLs. */
+function androidApps(statements: unknown): App[] {
+  return objectsIn(statements).flatMap(({ relation, target }) => {
+    const { namespace, package_name } = (target ?? {}) as Json
+    const isHandler = [relation].flat().includes('delegate_permission/common.handle_all_urls')
+    return isHandler && namespace === 'android_app' ? { name: String(package_name), opens: () => true } : []
+  })
+}
+
+/** Returns the apps in `applinks`. The first component, or path, that matches decides. */
+function iosApps({ applinks }: Json): App[] {
+  const { details } = (applinks ?? {}) as Json
+  // Older files have an object with a member for each app.
+  const isList = Array.isArray(details) || typeof details !== 'object' || details === null
+  const all = isList ? objectsIn(details) : Object.entries(details).map(([appID, app]) => ({ appID, ...(app as Json) }))
+  return all.flatMap(({ appID, appIDs, components, paths }: Json) => {
+    const rules = components === undefined ? pathRules(paths) : componentRules(components)
+    const opens = (path: string) => rules.find(({ pattern }) => matchesWildcards(pattern, path))?.isOpened ?? false
+    const names = [appIDs ?? appID].flat().map(String)
+    return names.map((name) => ({ name, opens: rules.some(({ isOpened }) => isOpened) ? opens : opensNothing }))
+  })
+}
+
+interface PathRule {
+  readonly pattern: string
+  readonly isOpened: boolean
+}
+
+/** Leaves out components that require a query or a fragment, which short links have only if visitors add one. */
+function componentRules(components: unknown): PathRule[] {
+  return objectsIn(components).flatMap(({ '/': path = '*', '?': query = '*', '#': fragment = '*', exclude }) => {
+    const isAny = [query, fragment].every((part) => typeof part === 'string' && /^\**$/.test(part))
+    return isAny ? { pattern: String(path), isOpened: exclude !== true } : []
+  })
+}
+
+function pathRules(paths: unknown): PathRule[] {
+  return [paths ?? []].flat().map((each) => {
+    const [, not, pattern = ''] = /^(NOT\s+)?(.*)$/s.exec(String(each)) ?? []
+    return { pattern, isOpened: not === undefined }
+  })
+}
+
+/** Returns whether a path matches a pattern in which `*` and variables stand for any text, and `?` for a character. */
+function matchesWildcards(given: string, path: string): boolean {
+  const pattern = given.replace(/\$\(\w+\)/g, '*').replace(/\*+/g, '*')
+  let [at, star, retry] = [0, -1, 0]
+  for (let position = 0; position < path.length; ) {
+    const next = pattern[at]
+    if (next === '*') {
+      star = at++
+      retry = position
+    } else if (next !== undefined && (next === '?' || next === path[position])) {
+      at++
+      position++
+    } else if (star >= 0) {
+      at = star + 1
+      position = ++retry
+    } else return false
+  }
+  return pattern.slice(at).replace('*', '') === ''
+}

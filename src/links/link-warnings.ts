@@ -1,0 +1,97 @@
+/** Warnings about the values of links. The links are valid, and a warning never changes what is stored. */
+import { foldCase } from '../lib/text.ts'
+import { matchesShortUrl, parseShortUrl, type ShortUrl } from '../names/short-url.ts'
+import { findSignature, textWarnings, urlWarnings } from '../names/suspicious-values.ts'
+import { isWebUrl } from '../names/web-url.ts'
+import type { Db } from '../storage/port.ts'
+import { Warning } from '../warnings.ts'
+import { domainsNamed } from './batch-store.ts'
+import { destinationsIn, type WithDestinations } from './schema.ts'
+import { addressesWith, type KnownAddress } from './spellings.ts'
+
+/** A link as responses have it, or as it is stored. */
+export interface WarnedLink extends WithDestinations {
+  readonly expiration_url?: string | null | undefined
+  readonly title?: string | null | undefined
+  readonly notes?: string | null | undefined
+  /** A list, or names with commas between them. */
+  readonly tags?: readonly string[] | string | null | undefined
+  readonly forward_query?: boolean | number | undefined
+}
+
+/** Warnings about destinations that people still read. */
+const maxDestinations = 5
+
+/** Returns a function that returns the warnings about one of these links of the account. */
+export async function findLinkWarnings(
+  db: Db,
+  account: number,
+  links: readonly WarnedLink[],
+  shortUrl: ShortUrl,
+): Promise<(link: WarnedLink) => Warning[]> {
+  const own = await findOwnShortUrls(db, account, links, shortUrl)
+  return (link) => [...destinationWarnings(link, own), ...signatureWarnings(link), ...wordWarnings(link)]
+}
+
+/** At most one for each host, short URL and entity. */
+function destinationWarnings(link: WarnedLink, own: ReadonlyMap<string, string>): Warning[] {
+  const warnings = new Map<string, Warning>()
+  for (const { field, url } of urlsIn(link)) {
+    const shortUrl = own.get(url)
+    const found = shortUrl === undefined ? [] : [new Warning('own_short_link', field, { shortUrl })]
+    for (const warning of [...found, ...urlWarnings(field, url)]) warnings.getOrInsert(warning.message, warning)
+    if (warnings.size >= maxDestinations) break
+  }
+  return [...warnings.values()].slice(0, maxDestinations)
+}
+
+function urlsIn(link: WarnedLink) {
+  const { expiration_url } = link
+  return [...destinationsIn(link), ...(expiration_url ? [{ field: 'expiration_url', url: expiration_url }] : [])]
+}
+
+function signatureWarnings(link: WarnedLink): Warning[] {
+  if (!link.forward_query) return []
+  for (const { field, url } of destinationsIn(link)) {
+    const parameter = findSignature(url)
+    if (parameter !== null) return [new Warning('signed_url', field, { parameter })]
+  }
+  return []
+}
+
+function wordWarnings({ title, notes, tags }: WarnedLink): Warning[] {
+  const names = typeof tags === 'string' ? tags.split(',') : (tags ?? [])
+  return [
+    ...textWarnings('title', title ?? ''),
+    ...textWarnings('notes', notes ?? ''),
+    ...names.flatMap((name) => textWarnings('tags', name)),
+  ]
+}
+
+/** Returns the account's short URLs among the destinations of links, by destination. */
+async function findOwnShortUrls(
+  db: Db,
+  account: number,
+  links: readonly WarnedLink[],
+  shortUrl: ShortUrl,
+): Promise<ReadonlyMap<string, string>> {
+  const urls = new Set(links.flatMap((link) => urlsIn(link).map(({ url }) => url)))
+  const pasted = [...urls].filter(isWebUrl).flatMap((url) => {
+    const parsed = parseShortUrl(url)
+    return parsed === null ? [] : [{ url, domain: parsed.domain, folded: parsed.aliases.map(foldCase) }]
+  })
+  const found = new Map<string, string>()
+  const byDomain = Map.groupBy(pasted, ({ domain }) => domain)
+  for (const { id, name } of (await domainsNamed(db, account, [...byDomain.keys()])).values()) {
+    const here = byDomain.get(name) ?? []
+    const stored = await addressesWith(db, account, id, [...new Set(here.flatMap(({ folded }) => folded))])
+    const known: ReadonlyMap<string, KnownAddress[]> = Map.groupBy(stored, ({ folded }) => folded)
+    for (const { url, folded } of here) {
+      const own = folded.flatMap((each) => known.get(each) ?? []).map(({ alias }) => shortUrl(name, alias))
+      // Another server may use another port of the same host.
+      const matching = own.find((each) => matchesShortUrl(url, each))
+      if (matching !== undefined) found.set(url, matching)
+    }
+  }
+  return found
+}
