@@ -226,6 +226,7 @@ export const messages = {
     'The file has times without an offset, such as {time}. Send {field}, such as Europe/Vienna or +02:00.',
     'The file has times without a time zone, such as {time}. Choose the zone of the service that wrote them.',
   ],
+  'required.companion': ['The {field} field is required together with {other}.', 'It is needed together with {other}.'],
   'required.rows': 'The file has no rows with links.',
   unknown_link: ['There is no link with the id {id}.', 'This link does not exist. Choose another link.'],
   unknown_tag: ['There is no tag with the id {id}.', 'This tag does not exist. Choose another tag.'],

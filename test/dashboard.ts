@@ -249,6 +249,11 @@ export class Page {
   form(action: string): Form {
     const [form] = allOf(this.root, 'form', { method: 'post', action })
     assert.ok(form, `the page has no form for ${action}`)
+    return this.fieldsOf(form)
+  }
+
+  /** Returns the fields that a form sends with its first unnamed button. */
+  fieldsOf(form: Element): Form {
     const sent = this.#controlsOf(form).flatMap((control) => {
       const [name, value] = [control.attributes.get('name'), sentBy(control)]
       return name === undefined || value === null ? [] : [[name, value]]

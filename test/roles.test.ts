@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { insertPerson } from '../src/members/store.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
-import { type Browser, type Form, type Page, signedInMember, type Visited } from './dashboard.ts'
+import { crawl, type FoundForm } from './crawl.ts'
+import { Browser, type Form, signedInMember, type Visited } from './dashboard.ts'
 import { type Furnished, furnish } from './dashboard-records.ts'
 import { newestEvent } from './expected-events.ts'
-import { allOf, elementsIn } from './html-page.ts'
+import { loginToken, newMember } from './members.ts'
 import { runs } from './runs.ts'
 
 const app = await startApp()
@@ -189,54 +191,6 @@ test('pages and forms are forbidden for roles below that of the table, which tak
   await fc.assert(inAnyOrder, { numRuns: runs(2, 1), endOnFailure: true })
 })
 
-interface FoundForm {
-  readonly action: string
-  readonly fields: Form
-}
-
-/** Returns the forms of a page, once for each button with a name. */
-function formsOn(page: Page): FoundForm[] {
-  const buttons = allOf(page.root, 'button').filter(({ attributes }) => attributes.get('type') !== 'button')
-  const posted = allOf(page.root, 'form', { method: 'post' })
-  return posted.flatMap((form) => {
-    const [action, id] = [form.attributes.get('action'), form.attributes.get('id')]
-    const inside = new Set(elementsIn(form))
-    const own = buttons.filter(
-      (button) => inside.has(button) || (id !== undefined && button.attributes.get('form') === id),
-    )
-    const fields = action === undefined ? {} : page.form(action)
-    return own.flatMap(({ attributes }) => {
-      const [name, to] = [attributes.get('name'), attributes.get('formaction') ?? action]
-      const value = name === undefined ? {} : { [name]: attributes.get('value') ?? '' }
-      return to === undefined ? [] : [{ action: to, fields: { ...fields, ...value } }]
-    })
-  })
-}
-
-/** Opens every page that links lead to, and returns all forms. Fails if a page is forbidden. */
-async function crawl(browser: Browser): Promise<FoundForm[]> {
-  const found = new Map<string, FoundForm>()
-  const seen = new Set<string>()
-  const toSee = ['/app']
-  for (let path = toSee.pop(); path !== undefined; path = toSee.pop()) {
-    const { pathname, searchParams } = new URL(path, app.origin)
-    const kind = `${pathname}?${[...searchParams.keys()].sort()}`
-    if (seen.has(kind) || isStatistics(pathname)) continue
-    seen.add(kind)
-    const answer = await browser.get(path)
-    assert.equal(answer.status, 200, `${path}: ${answer.status}`)
-    if (!String(answer.headers['content-type']).startsWith('text/html')) continue
-    for (const form of formsOn(answer.page)) {
-      const { next: _, once: __, version: ___, ...rest } = form.fields
-      found.set(JSON.stringify([form.action, rest]), form)
-    }
-    const urls = answer.page.links.map((link) => new URL(link, app.origin + path))
-    const own = urls.filter(({ origin, pathname }) => origin === app.origin && /^\/app(?:\/|$)/.test(pathname))
-    toSee.push(...own.map(({ pathname, search }) => pathname + search))
-  }
-  return [...found.values()]
-}
-
 /** Returns the lowest role for a form, by what it changes. */
 function neededFor({ action, fields }: FoundForm, events: readonly Json[]): Role {
   if (action === '/app/links/selected') return fields.what === 'compare' ? 'viewer' : 'editor'
@@ -260,7 +214,7 @@ interface Person {
 
 async function newPerson(account: number, role: Role): Promise<Person> {
   const browser = await signedInMember(app, { account, role, name: role })
-  return { role, browser, found: await crawl(browser) }
+  return { role, browser, found: await crawl(app, browser, isStatistics) }
 }
 
 /** Posts the forms that someone with a higher role has found. Returns how many there were. */
@@ -312,6 +266,55 @@ test('pages show only controls that the role may use, and the forms of other rol
   assert.deepEqual(await stateOf(place), before)
   // Last, because they change everything, so that some are 404 or 409 by now.
   for (const person of people) await postFound(person)
+})
+
+/** Forms about the session, which are the same in each account. */
+const ofSession = /^\/app\/(?:scheme|switch|sign-out|profile\/sessions\/.*)$/
+
+test('a form that was opened in one account and is sent in another changes nothing, and keeps its values', async () => {
+  const [here, there] = [await newAccount(), await newAccount()]
+  const person = await app.storage.write((tx) => insertPerson(tx, null))
+  const token = await loginToken(app.storage, here.account, { person })
+  await newMember(app.storage, there.account, { person })
+  const browser = new Browser(app)
+  await browser.post('/app/sign-in', { token })
+  const found = (await crawl(app, browser, isStatistics)).filter(({ action }) => !ofSession.test(action))
+  assert.ok(found.length > 60, String(found.length))
+  const switchTo = (place: Furnished) => browser.post('/app/switch', { account: String(place.account) })
+  await switchTo(there)
+  const before = await Promise.all([here, there].map(stateOf))
+  for (const { action, fields } of found) {
+    const { status, page } = await browser.post(action, { ...fields, name: 'Kept' })
+    assert.equal(status, 409, `${action} ${JSON.stringify(fields)}`)
+    assert.match(page.heading, /^You have switched to /)
+    assert.equal(page.value('name'), 'Kept')
+  }
+  assert.deepEqual(await Promise.all([here, there].map(stateOf)), before)
+
+  const names = async ({ send }: Furnished) => (await send('GET', '/tags')).body.data.map(({ name }: Json) => name)
+  const refused = async (name: string) => {
+    await switchTo(here)
+    const form = await browser.open('/app/tags/new')
+    await switchTo(there)
+    return (await browser.submit(form, '/app/tags', { name })).page
+  }
+  const back = await browser.submit(await refused('Back'), '/app/tags', { switch_to: String(here.account) })
+  assert.match((await browser.after(back)).heading, /Back/)
+  await browser.after(await browser.submit(await refused('Anyway'), '/app/tags'))
+  assert.deepEqual(
+    [await names(here), await names(there)],
+    [
+      ['Back', 'Summer'],
+      ['Anyway', 'Summer'],
+    ],
+  )
+
+  const file = new FormData()
+  file.set('page_account', String(here.account))
+  file.set('source', 'csv')
+  file.set('file', new Blob(['url\nhttps://acme.com']), 'links.csv')
+  const { status, page } = await browser.postFiles('/app/import', file)
+  assert.deepEqual([status, page.value('source'), page.control('file').attributes.get('type')], [409, 'csv', 'file'])
 })
 
 for (const [kind, needed] of [

@@ -15,11 +15,14 @@ import {
 import { type IconName, icon } from '../frame/icons.ts'
 import type { Exchange, FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
+import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html, type Part } from '../http/html.ts'
+import type { Violation } from '../violations.ts'
 import { assetFolder } from './assets.ts'
 import { hiddenFields, linkButton } from './parts/buttons.ts'
 import { formMessages } from './parts/fields.ts'
 import { capitalize } from './parts/format.ts'
+import { truncateMiddle } from './parts/links.ts'
 import { linkListReturnPath } from './return-path.ts'
 
 /** The part of a page that its handler returns. */
@@ -204,27 +207,34 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
 const pageNotFound = 'Page not found'
 
 /** Returns the content of an error page with a link back to the list `next`. Returns null for server errors. */
-export function failureContent(failure: Failure, { method, target }: Exchange, next: unknown) {
+export function failureContent(failure: Failure, exchange: Exchange, next: unknown) {
   const { status } = failures[failure.code]
   if (status >= 500) return null
-  const [, , name] = target.split(/[/?]/)
+  const [, , name] = exchange.target.split(/[/?]/)
   // The list may need the same scope.
   const isForbidden = failure.code === 'insufficient_scope'
   const section: Section = (!isForbidden && lists.find((list) => list === name)) || 'overview'
   const href = section === 'links' ? linkListReturnPath(next) : section === 'overview' ? '/app' : `/app/${section}`
   const back = linkButton({ label: section === 'overview' ? 'Go to the overview' : `Go to ${section}`, href })
-  const { title, sentences } = textFor(failure, method)
+  const { title, sentences } = textFor(failure, exchange)
   const body = html`${sentences.map((sentence) => html`<p>${sentence}</p>`)}<div class="actions">${back}</div>`
   return { title, section, body, status }
 }
 
 const lists = ['links', 'domains', 'spaces', 'tags', 'history', 'people', 'keys'] as const
 
-function textFor({ code, message, facts }: Failure, method: string) {
+function textFor({ code, message, facts }: Failure, { method, query }: Exchange) {
   if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }
   if (code === 'not_found') return { title: 'Not found', sentences: [`${message} It may have been deleted.`] }
   const isInvalidUrl = method !== 'POST' && facts.violations !== undefined
   const title = method === 'POST' ? 'Nothing was changed' : 'This page can’t be shown'
-  if (isInvalidUrl) return { title, sentences: ['The URL of this page has an invalid value.'] }
+  if (isInvalidUrl) return { title, sentences: facts.violations?.map((each) => describeParameter(each, query)) ?? [] }
   return { title, sentences: facts.violations ? formMessages(facts.violations) : [message] }
+}
+
+/** Names an invalid parameter of the URL as people see it there, with its value. */
+function describeParameter({ field, refusal }: Violation, query: Fields): Html {
+  const value = query[field]
+  const sent = typeof value === 'string' ? `${field}=${truncateMiddle(value, 80)}` : field
+  return html`The URL of this page has an invalid value: <code>${sent}</code>. ${refusal.forForm(null)}`
 }

@@ -31,6 +31,7 @@ import {
   responseHeaders,
 } from './frame.ts'
 import { consumeNotices, setNotice, withdrawOffer } from './notices.ts'
+import { bindForms, moveSession, otherAccountPage } from './other-account.ts'
 import { type FormLimits, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './page.ts'
 import { returnPath, shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
@@ -44,6 +45,9 @@ const maxFormFields = 200
 
 /** The menu shows no more accounts. The profile shows all. */
 const maxOtherAccounts = 10
+
+/** The form that switches to another account. */
+const switchPath = '/app/switch'
 
 const fileLimits: FormLimits = { maxBytes: 1024 * 1024, maxFields: maxFormFields }
 
@@ -81,8 +85,11 @@ export class PageServer implements Pages {
     this.#addRead(path, permitted(scope, handler))
   }
 
+  /** Adds a handler for GET. A path with a final slash redirects to the path without it. */
   #addRead(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
     this.publicRoute('GET', path, async (exchange) => {
+      const [, page, query = ''] = /^([^?]*[^?/])\/+(\?.*)?$/s.exec(exchange.target) ?? []
+      if (page !== undefined) return this.redirect(exchange, new Redirect(page + query))
       const session = await this.sessionOf(exchange)
       if (session === undefined) {
         const origin = localhostOrigin(exchange, this.#services.dashboardUrl(exchange))
@@ -121,12 +128,19 @@ export class PageServer implements Pages {
 
   #addForm(path: string, page: PageHandler, read: FormReader, isLimited = true): void {
     this.publicRoute('POST', path, async (exchange) => {
-      const session = await this.sessionOf(exchange)
+      let session = await this.sessionOf(exchange)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
       const spent = isLimited ? this.#countRequest(session, exchange) : undefined
       const form = spent ?? (await read(exchange))
       if (form instanceof Failure) return form
-      const { once, ...fields } = form
+      const { once, page_account = String(session.account.id), switch_to, ...fields } = form
+      // What concerns the session needs no account.
+      const isForeign = isLimited && path !== switchPath && page_account !== String(session.account.id)
+      if (isForeign) return this.#answer(requestOf(exchange, session, form), (request) => this.#askForAccount(request))
+      if (switch_to !== undefined) {
+        await moveSession(this.#services.storage, session, switch_to)
+        session = (await this.sessionOf(exchange)) ?? session
+      }
       const sent = { session: session.id, path: exchange.target, once }
       return this.#answer(requestOf(exchange, session, fields), (request) =>
         this.#submissions.take(sent, () => submit(page, request), redirectForRepeat),
@@ -204,10 +218,23 @@ export class PageServer implements Pages {
     const otherAccounts = await this.#otherAccounts(session)
     const scheme = readScheme(exchange)
     const frame = { account, person, otherAccounts, isZoneUnknown, scheme, path, notice, actor: request.actor }
-    const framed = renderFramed({ ...rest, ...frame })
+    const framed = bindForms(renderFramed({ ...rest, ...frame }), request.account)
     return isRefresh(exchange) && status === 200
       ? this.#sendIfChanged(exchange, framed)
       : this.send(exchange, status, framed)
+  }
+
+  /** Returns the page for a form that was opened in another account. */
+  async #askForAccount({ exchange, session, fields }: PageRequest): Promise<PageContent> {
+    const { page_account, switch_to: _, ...sent } = fields
+    const { member, account } = session
+    const own = member === null ? [] : await listPersonAccounts(this.#services.storage, member.person.id)
+    return otherAccountPage(
+      exchange.target,
+      sent,
+      account,
+      own.find(({ id }) => String(id) === page_account),
+    )
   }
 
   /** Returns the accounts that the person of a session can switch to. Reads them only for people with several. */

@@ -131,8 +131,12 @@ export const eventsQuery: Form<EventsQuery> = form<EventsQuery>(
 
 function companionFaults({ record, record_id, actor, actor_id, from, to }: EventsQuery): Violation[] {
   return [
-    ...(record_id !== null && record === null ? [new Refusal('required').at('record')] : []),
-    ...(actor_id !== null && actor === null ? [new Refusal('required').at('actor')] : []),
+    ...(record_id !== null && record === null
+      ? [new Refusal('required.companion', { other: `record_id=${record_id}` }).at('record')]
+      : []),
+    ...(actor_id !== null && actor === null
+      ? [new Refusal('required.companion', { other: `actor_id=${actor_id}` }).at('actor')]
+      : []),
     ...(from !== null && to !== null && to < from ? [new Refusal('before_from').at('to')] : []),
   ]
 }

@@ -164,10 +164,41 @@ function assertRouted(method: string, address: string): void {
 describe('returns a page with', () => {
   test('404 for an unknown page or file', async () => {
     const browser = await signedIn(app)
-    const paths = ['1/nowhere', '', '0', 'x', '9'.repeat(40)].map((end) => `/app/links/${end}`)
-    for (const path of [...paths, '/app/', '/app/static/nowhere.css', '/app/static/x/nowhere.css', '/app/static/'])
+    const paths = ['1/nowhere', '0', 'x', '9'.repeat(40)].map((end) => `/app/links/${end}`)
+    for (const path of [...paths, '/app/static/nowhere.css', '/app/static/x/nowhere.css'])
       assert.equal((await browser.get(path)).status, 404, path)
     assert.equal((await browser.post('/app/links/99999/delete')).status, 404)
+  })
+
+  test('303 to the page without the final slash of the path, even without a session', async () => {
+    for (const [path, page] of [
+      ['/app/', '/app'],
+      ['/app/links/?search=a/', '/app/links?search=a/'],
+      ['/app/links/1//', '/app/links/1'],
+      ['/app/links/1/clicks.csv/', '/app/links/1/clicks.csv'],
+      ['/app/join/', '/app/join'],
+      ['/app//other.example/', '/app//other.example'],
+    ] as const) {
+      const { status, headers } = await new Browser(app).get(path)
+      assert.deepEqual([status, headers.location], [303, page], path)
+    }
+  })
+
+  test('422 that names an invalid parameter of the URL with its value', async () => {
+    const browser = await signedIn(app)
+    for (const [path, words] of [
+      ['/app/links?page=0', 'page=0. This entry must be'],
+      ['/app/links?sort=up', 'sort=up. This entry must be'],
+      ['/app/links?zzz=1', 'zzz=1. '],
+      ['/app/links?search=a&search=b', 'search. '],
+      ['/app/links?status=lost', 'status=lost. This entry must be'],
+      ['/app/history?search=x', 'search=x. '],
+      ['/app/history?actor_id=3', 'actor. It is needed together with actor_id=3.'],
+    ] as const) {
+      const { status, page } = await browser.get(path)
+      assert.equal(status, 422, path)
+      assert.ok(page.text.includes(`The URL of this page has an invalid value: ${words}`), page.text)
+    }
   })
 
   test('404 inside the frame, with a link to the list', async () => {

@@ -1,9 +1,8 @@
 /** The profile: the viewer's name, time zone, passkeys, accounts and sessions. */
 
 import { calendarOf } from '../../accounts/calendar.ts'
-import { found, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { change, form, required } from '../../forms/form.ts'
-import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { parseTimeZone } from '../../lib/time-zone.ts'
@@ -11,15 +10,9 @@ import { renameMember } from '../../members/changes.ts'
 import { memberName } from '../../members/schema.ts'
 import { listPersonAccounts, type OwnAccount, setTimeZone } from '../../members/store.ts'
 import type { Session } from '../../sessions/session.ts'
-import {
-  type ListedSession,
-  listSessions,
-  ownerOf,
-  removeSession,
-  removeSessions,
-  switchAccount,
-} from '../../sessions/store.ts'
+import { type ListedSession, listSessions, ownerOf, removeSession, removeSessions } from '../../sessions/store.ts'
 import { slicePage } from '../lists.ts'
+import { moveSession } from '../other-account.ts'
 import {
   idParam,
   type PageContent,
@@ -67,15 +60,13 @@ export function addProfilePages(pages: Pages, services: Services): void {
 
   // The script sends the zone of the browser once.
   pages.post(`${home}/time-zone`, null, async ({ session, fields }) => {
-    const zone = parseTimeZone(String(fields.time_zone))
+    const zone = parseTimeZone(typeof fields.time_zone === 'string' ? fields.time_zone : '')
     if (zone !== undefined) await setTimeZone(db, signedInMember(session).person.id, zone, true)
     return new Redirect(home)
   })
 
   pages.post('/app/switch', null, async ({ session, fields }) => {
-    const account = found(positiveInteger(String(fields.account)), 'account')
-    const isMoved = await switchAccount(db, session.id, signedInMember(session).person.id, account)
-    found(isMoved || undefined, 'account')
+    await moveSession(db, session, fields.account)
     return new Redirect('/app')
   })
   addSessionForms(pages, services)

@@ -15,7 +15,8 @@ document.addEventListener('submit', (event) => {
   if (!(form instanceof HTMLFormElement) || !('dismiss' in form.dataset)) return
   event.preventDefault()
   // People may leave the page before the response.
-  const request = { method: 'POST', body: new URLSearchParams(), redirect: 'manual', keepalive: true }
+  const body = new URLSearchParams(/** @type {[string, string][]} */ ([...new FormData(form)]))
+  const request = { method: 'POST', body, redirect: 'manual', keepalive: true }
   void fetch(form.action, /** @type {RequestInit} */ (request)).catch(() => undefined)
   form.closest('.notice')?.remove()
   document.querySelector('main')?.focus()
