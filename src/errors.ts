@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'import_running'
   | 'import_state'
   | 'import_edited'
+  | 'import_interrupted'
   | 'last_owner'
   | 'already_member'
   | 'link_expired'
@@ -162,7 +163,7 @@ export function changedSince(record: string, field: string): Failure {
 }
 
 /** An import can't be changed now, for the reason in the sentence. */
-export function importConflict(code: 'import_state' | 'import_edited', reason: string): Failure {
+export function importConflict(code: 'import_state' | 'import_edited' | 'import_interrupted', reason: string): Failure {
   return failureWith(code, new Refusal('import_conflict', { reason }).at('id'))
 }
 

@@ -59,6 +59,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const links = 600
     let server = await startVisited(t, variables)
     const { key } = server
+    const file = { body: dumpOf(8_000, false), headers: { 'content-type': 'application/sql' } }
+    void server.ask('POST', '/imports?time_zone=UTC', file).catch(() => undefined)
+    const planned = async () => (await server.ask('GET', '/imports')).body.data[0]
+    await eventually(async () => (await planned())?.state === 'planning')
+    await server.end('SIGKILL')
+    server = await startVisited(t, variables, key)
+    await eventually(async () => (await planned()).state === 'failed')
+    assert.equal((await planned()).error.code, 'import_interrupted')
     const { id, outcomes, click_days } = await planDump(server, links)
     assert.deepEqual([outcomes.store, outcomes.refuse, click_days], [links, 0, 3 * links])
     const stored = async () => Number((await queryAt(variables, 'select count(*) as n from links'))[0]?.n)

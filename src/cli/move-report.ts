@@ -32,12 +32,13 @@ const [maxSamples, maxProblems] = [10, 20]
 
 /** Describes a plan or an import: outcomes, losses, columns, hosts, the first rows, errors, and the next command. */
 export async function describeImport(context: ReportContext, record: Import): Promise<string> {
-  const { id, source, state, rows, losses, outcomes } = record
+  const { id, source, state, rows, losses, outcomes, error } = record
   const isPlan = state === 'planned'
   const stored = found(await context.imports.findStored(context.account, id), 'import')
   const lost = losses.map(({ kind, rows }) => `  ${lossText(kind, rows)}`)
   return joined([
     `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
+    error !== null && `The file can’t be imported. ${withOptionNames(error.message)}`,
     countsOf('OUTCOME', outcomes, outcomeNames),
     figuresOf(record),
     lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),

@@ -55,7 +55,7 @@ export const moveCommands = {
       const values = () => ({ type: typeOf(file), options: checkedFields(importOptions, fields) })
       return withImports({ db, account }, terminal, async (imports) => {
         const plan = () => imports.plan(actor, bytesOf(file, terminal), values())
-        const { record } = await submit(importOptions, fields, plan, 'body')
+        const { record } = (await submit(importOptions, fields, plan, 'body')).shown
         const text = isJson ? json(record) : await describeImport({ db, account, imports }, record)
         return resultOf(text, record)
       })

@@ -37,6 +37,7 @@ export const failures = {
   import_running: { status: 409, title: 'Import running' },
   import_state: { status: 409, title: 'Not in this state' },
   import_edited: { status: 409, title: 'Links were edited' },
+  import_interrupted: { status: 409, title: 'Import interrupted' },
   last_owner: { status: 409, title: 'Last owner' },
   already_member: { status: 409, title: 'Already a member' },
   reference_conflict: { status: 409, title: 'Reference conflict' },

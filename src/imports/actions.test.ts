@@ -41,7 +41,7 @@ test('plans again from the stored rows, with other columns, hosts and conflicts'
     yield Buffer.from(file)
   }
   const options = optionsOf({ columns: 'where=short_url,what=url' })
-  const { record } = await actions.plan(actor, chunks(), { type: null, options })
+  const { record } = (await actions.plan(actor, chunks(), { type: null, options })).shown
   assert.deepEqual([record.outcomes.refuse, record.unmapped_hosts], [2, ['old.example']])
   const domain_map = { 'old.example': place.domain.name }
   const mapped = await actions.replan(actor, record.id, { domain_map })
@@ -71,7 +71,7 @@ test('a new plan that ends halfway can not be applied, and the next one reads al
   const actor = commandActor(place.account, 'operator')
   const rows = Array.from({ length: 200 }, (_, at) => `https://${place.domain.name}/a${at},${tea},One,Two`)
   const file = Buffer.from(['short_url,url,title,other', ...rows].join('\n'))
-  const { record } = await actions.plan(actor, file, { type: null, options: optionsOf({}) })
+  const { record } = (await actions.plan(actor, file, { type: null, options: optionsOf({}) })).shown
   let left = 3
   const broken: Pick<typeof storage, 'write'> = {
     write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('killed'))),
@@ -108,7 +108,7 @@ test('one job runs in an account, and continues the job of a process that has di
   assert.equal((await linksOf(place)).length, 1)
 })
 
-test('deletes unapplied plans after 7 days, and rows of applied imports after 30', async () => {
+test('deletes unapplied plans after 7 days, and rows of applied and interrupted imports after 30', async () => {
   const place = await newPlace(app)
   const file = table([`https://${place.domain.name}/a`, tea], [`https://${place.domain.name}/b`, tea])
   const [applied, unapplied] = [await planFile(place, file), await planFile(place, file)]
@@ -123,7 +123,10 @@ test('deletes unapplied plans after 7 days, and rows of applied imports after 30
   const interrupted = await planFile(place, file)
   await storage.execute(query.updateTable('imports').set({ state: 'applying' }).where('id', '=', interrupted.id))
   await expireAfter(31)
-  assert.equal((await rowsOf(place, interrupted.id)).length, 2)
+  assert.equal((await rowsOf(place, interrupted.id)).length, 0)
+  const late = query.updateTable('imports').set({ updated_at: new Date(Date.now() - 31 * dayMs).toISOString() })
+  await storage.execute(late.where('id', '=', interrupted.id))
+  assert.equal((await place.send('POST', `/imports/${interrupted.id}/apply`)).body.code, 'import_state')
   assert.equal((await rowsOf(place, applied.id)).length, 0)
   assert.equal((await place.send('GET', `/imports/${applied.id}`)).body.data.rows, 2)
   const left = await storage.execute(query.selectFrom('imports').select('id').where('account_id', '=', 0))

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, requireScope } from '../access/actor.ts'
 import { Failure, found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
+import { failures } from '../http/failures.ts'
 import type { LinkRules } from '../links/actions.ts'
 import { domainsNamed } from '../links/batch-store.ts'
 import { findLinkSpace, unknownSpace } from '../links/store.ts'
@@ -24,10 +25,13 @@ import {
 import { importRecord, rowRecord, versionedImport } from './shown.ts'
 import { domainNames, type ListedRow, listRows } from './staging/store.ts'
 import {
+  failPlan,
   findImport,
   findJob,
-  hideImport,
+  findPlanned,
   hideOldPlans,
+  type ImportError,
+  interrupted,
   type Job,
   type Lease,
   leaseMs,
@@ -58,13 +62,22 @@ export interface JobResult {
   readonly isDone: boolean
 }
 
+/** `done` resolves when the import is planned, and rejects with why it can't be. */
+export interface PlanResult extends JobResult {
+  readonly done: Promise<Versioned<Import>>
+}
+
+/** A file takes longer than other jobs: it gets so many times the patience. */
+const planPatience = 5
+
 /** How often a process looks whether another one still works. Milliseconds. */
 const followMs = 1_000
 
 export class ImportActions {
   readonly #storage: Storage
   readonly #parts: ImportParts
-  readonly #jobs = new Map<number, Promise<void>>()
+  /** By import, and plans by token. */
+  readonly #jobs = new Map<number | string, Promise<unknown>>()
   readonly #stop = new AbortController()
 
   constructor(storage: Storage, parts: ImportParts) {
@@ -110,31 +123,52 @@ export class ImportActions {
 
   /** Lists rows as they are stored, with the changes of updates, which the API doesn't show. Throws `not_found`. */
   async listStoredRows(account: number, id: number, request: ImportRowsQuery): Promise<Page<ListedRow>> {
-    found(await findImport(this.#storage, account, id), 'import')
+    const { state } = found(await findImport(this.#storage, account, id), 'import')
+    // Rows have no outcome yet.
+    if (state === 'planning' || state === 'failed') return { rows: [], total: 0, totalIsExact: true }
     return listRows(this.#storage, account, id, request)
   }
 
   /**
-   * Plans the import of a file. Throws the failures of `readFile`, `validation_failed`, and `insufficient_scope` if the plan
-   * creates tags and the actor can't.
+   * Plans the import of a file. Waits for it up to `planPatience`, and then for the record. Throws the failures of `readFile`,
+   * `validation_failed`, and `insufficient_scope` if the plan creates tags and the actor can't. After the response, these are the
+   * error of the import.
    */
   async plan(
     actor: Actor,
     file: FileBytes,
     { type, options, isPartial }: Omit<PlanRequest, 'actor'>,
-  ): Promise<Versioned<Import>> {
+  ): Promise<PlanResult> {
     requireScope(actor, 'links:write')
-    await this.#checkOptions(actor.account, options)
-    const id = await this.#parts.run({ kind: 'plan', request: { actor, type, options, isPartial }, file })
-    const stored = found(await findImport(this.#storage, actor.account, id), 'import')
-    try {
-      requireTags(actor, stored)
-    } catch (error) {
-      await hideImport(this.#storage, actor.account, id)
-      throw error
+    const { account, batchId: token } = actor
+    await this.#checkOptions(account, options)
+    const lease = { account, token }
+    let isAwaited = true
+    const done = this.#hold(lease, async () => {
+      try {
+        const id = await this.#parts.run({ kind: 'plan', request: { actor, type, options, isPartial }, file })
+        const stored = found(await findImport(this.#storage, account, id), 'import')
+        requireTags(actor, stored)
+        await hideOldPlans(this.#storage, account)
+        return await this.#shown(account, stored)
+      } catch (error) {
+        if (!(isAwaited || error instanceof Failure)) this.#parts.onProblem(error)
+        // If this fails, the lease ends, too.
+        await failPlan(this.#storage, lease, isAwaited ? null : importError(error)).catch(() => undefined)
+        throw error
+      }
+    })
+    this.#track(token, done)
+    const isDone = await this.#isDone(done, planPatience)
+    if (isDone) return { shown: await done, isDone, done }
+    let id: number | undefined
+    while (id === undefined) {
+      if (await this.#isDone(done, 0)) return { shown: await done, isDone: true, done }
+      id = await findPlanned(this.#storage, lease)
+      if (id === undefined) await wait(followMs, undefined, { ref: false })
     }
-    await hideOldPlans(this.#storage, actor.account)
-    return this.#shown(actor.account, stored)
+    isAwaited = false
+    return { shown: (await this.find(account, id)) ?? (await done), isDone, done }
   }
 
   /** Plans an import again, from its stored rows, with other values of some options. Throws like `plan` and `apply`. */
@@ -172,12 +206,14 @@ export class ImportActions {
     const { account } = actor
     const before = await this.#inState(account, id, ['planned', 'applying', 'applied'])
     if (before.state === 'applied') return { shown: await this.#shown(account, before), isDone: true }
+    if (before.state === 'applying') requireUndoable(before)
     const { outcomes } = before.summary
     if (outcomes.conflict > 0) throw importBlocked(outcomes.conflict)
     requireTags(actor, before)
     return this.#start(actor, id, 'apply', async (lease) => {
       const planned = await this.#inState(account, id, ['planned', 'applying'])
-      await this.#check(actor, planned)
+      // What is stored by now has changed other outcomes. Rows that can't be stored are refused, and the report names them.
+      if (planned.state === 'planned') await this.#check(actor, planned)
       return async () => void (await this.#parts.run({ kind: 'apply', actor, planned, lease }))
     })
   }
@@ -213,8 +249,7 @@ export class ImportActions {
     await this.#inState(account, id, states)
     return this.#start(actor, id, 'undo', async (lease) => {
       const applied = await this.#inState(account, id, states)
-      if (undoUntil(applied) < new Date().toISOString())
-        throw importConflict('import_state', 'More than 30 days have passed.')
+      requireUndoable(applied)
       if (applied.state !== 'undoing') await requireUnedited(this.#storage, account, applied)
       const { reversals } = this.#parts
       const isStopped = () => this.#stop.signal.aborted
@@ -240,7 +275,7 @@ export class ImportActions {
   }
 
   /** Runs work with a lease that this process holds, and renews it until the work ends. */
-  async #hold<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+  async #hold<T>(lease: Omit<Lease, 'id'>, work: () => Promise<T>): Promise<T> {
     const renewal = setInterval(() => void renewLease(this.#storage, lease).catch(() => undefined), leaseMs / 3)
     try {
       return await work()
@@ -268,16 +303,21 @@ export class ImportActions {
     this.#track(id, done)
     done.catch(prepared.reject)
     await prepared.promise
-    const { patienceMs } = this.#parts
-    const patience = patienceMs === null ? [] : [wait(patienceMs, false, { ref: false })]
-    const isDone = await Promise.race([done.then(() => true), ...patience])
+    const isDone = await this.#isDone(done, 1)
     if (!isDone) done.catch(this.#parts.onProblem)
     return result(isDone)
   }
 
-  #track(id: number, job: Promise<void>): void {
-    this.#jobs.set(id, job)
-    void job.catch(() => undefined).finally(() => this.#jobs.delete(id))
+  /** Waits for a job, up to so many times the patience. Returns whether it is done. Rejects if it fails before. */
+  async #isDone(job: Promise<unknown>, times: number): Promise<boolean> {
+    const { patienceMs } = this.#parts
+    const patience = patienceMs === null ? [] : [wait(times * patienceMs, false, { ref: false })]
+    return Promise.race([job.then(() => true), ...patience])
+  }
+
+  #track(key: number | string, job: Promise<unknown>): void {
+    this.#jobs.set(key, job)
+    void job.catch(() => undefined).finally(() => this.#jobs.delete(key))
   }
 
   /** Continues the job of another process if that process dies, so that its lease ends. */
@@ -297,6 +337,18 @@ export class ImportActions {
 
 /** Checks whether a job is possible, and returns its work. */
 type PrepareJob = (lease: Lease) => Promise<() => Promise<void>>
+
+/** Throws `import_state` if an import can't be undone any more, and its rows may be gone. */
+function requireUndoable(stored: StoredImport): void {
+  if (undoUntil(stored) < new Date().toISOString())
+    throw importConflict('import_state', 'More than 30 days have passed.')
+}
+
+/** Returns the error of an import whose plan has failed. */
+function importError(error: unknown): ImportError {
+  if (error instanceof Failure && failures[error.code].status < 500) return { code: error.code, message: error.message }
+  return interrupted
+}
 
 /** Throws `insufficient_scope` if an import creates tags and the actor can't. */
 function requireTags(actor: Actor, { summary }: StoredImport): void {

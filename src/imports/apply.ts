@@ -4,7 +4,7 @@ import type { Actor } from '../access/actor.ts'
 import { dayMs } from '../accounts/calendar.ts'
 import { decodeDay } from '../analytics/day.ts'
 import { storeDays } from '../analytics/transfer-store.ts'
-import { Failure, notFound, validationFailed } from '../errors.ts'
+import { Failure, importConflict, notFound, validationFailed } from '../errors.ts'
 import type { NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { type AppliedRow, changeViolations, type LinkRules } from '../links/actions.ts'
@@ -18,9 +18,9 @@ import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
-import type { Outcome } from './schema.ts'
 import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
 import { advance, type Lease, type StoredImport, type Summary } from './store.ts'
+import { countProvable } from './totals.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
 const [rowsTogether, daysTogether] = [100, 200]
@@ -36,14 +36,14 @@ function contextOf({ account }: Actor, planned: StoredImport, rules: LinkRules):
   return { account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
 }
 
-/** Throws `precondition_failed` if another outcome than planned is right for a row that is not applied yet. */
+/** Throws `precondition_failed` if another outcome than planned is right for a row. */
 export async function checkImport(
   db: Connection,
   actor: Actor,
   planned: StoredImport,
   rules: LinkRules,
 ): Promise<void> {
-  await eachDecided(db, contextOf(actor, planned, rules), planned.appliedRow, async (_, decided, before) => {
+  await eachDecided(db, contextOf(actor, planned, rules), async (_, decided, before) => {
     const at = decided.findIndex((row, at) => planOf(row) !== planOf(before[at] as StagedRow))
     if (at < 0) return
     const { id, line, decision } = decided[at] as DecidedRow
@@ -61,7 +61,10 @@ function planOf({ decision, addresses }: StagedRow): string {
   return JSON.stringify([outcome, isNew && addresses.map(({ alias, exact }) => [alias, exact])])
 }
 
-/** Applies the remaining rows and clicks of an import. Throws if another process has taken the lease. */
+/**
+ * Applies the remaining rows and clicks of an import. Throws `import_interrupted` if another process has taken the lease, or if planned
+ * rows are gone.
+ */
 export async function applyImport(
   db: Connection,
   actor: Actor,
@@ -72,12 +75,17 @@ export async function applyImport(
   const context = contextOf(actor, planned, rules)
   const author = { ...actor, batchId: planned.batchId }
   const summary = await applyAllRows(db, author, context, planned, lease, onApplied)
+  const { store, rename, update } = summary.outcomes
+  const missing = store + rename + update - summary.stored
+  if (missing !== 0) {
+    const reason = `The import has stored ${summary.stored} rows, but ${missing} planned ones are gone. Undo what is stored, and send the file again.`
+    throw importConflict('import_interrupted', reason)
+  }
   await applyAllDays(db, context, planned, lease)
   await db.write(async (tx) => {
-    const { store, rename, update } = summary.outcomes
     const event: NewEvent = {
       ...{ record: 'import', action: 'applied', id: planned.id, name: planned.source },
-      changes: { links: [null, store + rename + update] },
+      changes: { links: [null, summary.stored] },
     }
     await recordEvents(tx, author, [event])
     const applied_at = new Date().toISOString()
@@ -85,7 +93,7 @@ export async function applyImport(
   })
 }
 
-/** Applies rows until none is left. Returns the figures of the plan without rows that have failed. */
+/** Applies rows until none is left. Returns the figures of what is stored. */
 async function applyAllRows(
   db: Connection,
   author: Actor,
@@ -101,9 +109,10 @@ async function applyAllRows(
       const last = rows.at(-1)?.id
       if (last === undefined) return null
       const { applied, failed } = await applyRows(tx, author, context, rows)
-      const left = withRefusals(summary, failed)
-      await advance(tx, lease, { state: 'applying', applied_row: last, ...(failed.length > 0 && { summary: left }) })
-      return { last, applied, summary: left }
+      const figures = await findFigures(tx, planned.id, failed)
+      const stored = { ...withoutRows(summary, failed, figures), stored: summary.stored + applied.length }
+      await advance(tx, lease, { state: 'applying', applied_row: last, summary: stored })
+      return { last, applied, summary: stored }
     })
     if (step === null) return summary
     after = step.last
@@ -113,11 +122,23 @@ async function applyAllRows(
   }
 }
 
-/** Returns figures with some outcomes changed to `refuse`. */
-function withRefusals({ outcomes, ...others }: Summary, failed: readonly Outcome[]): Summary {
-  const changed = { ...outcomes, refuse: outcomes.refuse + failed.length }
-  for (const outcome of failed) changed[outcome] -= 1
-  return { ...others, outcomes: changed }
+/** Returns figures without rows that have failed, whose outcomes become `refuse`. */
+function withoutRows(
+  { outcomes, ...summary }: Summary,
+  failed: readonly StagedRow[],
+  figures: ReadonlyMap<number, Figures>,
+): Summary {
+  const left = { ...summary, outcomes: { ...outcomes, refuse: outcomes.refuse + failed.length } }
+  for (const { id, decision, addresses } of failed) {
+    const outcome = decision?.outcome ?? 'refuse'
+    left.outcomes[outcome] -= 1
+    left.provable -= countProvable(addresses)
+    if (outcome === 'update') continue
+    left.clicks -= figures.get(id)?.clicks ?? 0
+    left.click_days -= figures.get(id)?.days ?? 0
+    for (const { exact } of newAddresses(addresses)) left[exact ? 'exact' : 'case_insensitive'] -= 1
+  }
+  return left
 }
 
 async function applyAllDays(db: Connection, { account }: PlanContext, planned: StoredImport, lease: Lease) {
@@ -145,14 +166,14 @@ async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: read
   const applied: AppliedRow[] = []
   const links = new Map<number, number>()
   const refused: StagedRow[] = []
-  const failed: Outcome[] = []
+  const failed: StagedRow[] = []
   for (const row of rows) {
     const result = results.get(row.id)
     if (result === undefined || result instanceof Failure) {
       const { code, message } = reasonOf(result)
       const decision = row.decision as Decision
       refused.push({ ...row, decision: { ...decision, outcome: 'refuse', code, message } })
-      failed.push(decision.outcome)
+      failed.push(row)
     } else {
       const { id, domain_id, alias } = result
       applied.push({ id, stored: { id, domain_id, alias } })

@@ -70,7 +70,9 @@ export async function decideRows(tx: Db, plan: PlanContext, rows: readonly Stage
     decided.push(made)
     if (made.decision.outcome === 'refuse' || !Array.isArray(addresses)) continue
     const url = row.content.fields.url ?? ''
-    for (const address of addresses) known.earlier.getOrInsert(spellingOf(address), url)
+    const { earlier, compared } = known
+    // As `findInFile` does for the rows before, so that decisions don't depend on where a batch begins.
+    for (const each of addresses.map(spellingOf)) if (compared.has(`${row.id} ${each}`)) earlier.getOrInsert(each, url)
   }
   return decided
 }
@@ -108,14 +110,20 @@ function locate({ domains, options }: PlanContext, { content, addresses }: Stage
   return located
 }
 
-/** What the database and the file know about the addresses of some rows. */
-interface Known {
-  /** The stored addresses with the same folded alias on the domain, by `groupOf`. */
-  readonly stored: ReadonlyMap<string, readonly KnownAddress[]>
+/** What the file knows about the addresses of some rows. */
+interface InFile {
   /** The spellings of the file, by `groupOf`. */
   readonly spellings: ReadonlyMap<string, ReadonlySet<string>>
   /** The URLs of earlier rows, by `spellingOf`. */
   readonly earlier: Map<string, string>
+  /** The rows that are compared with each other, with their `spellingOf`. */
+  readonly compared: ReadonlySet<string>
+}
+
+/** What the database and the file know about the addresses of some rows. */
+interface Known extends InFile {
+  /** The stored addresses with the same folded alias on the domain, by `groupOf`. */
+  readonly stored: ReadonlyMap<string, readonly KnownAddress[]>
   readonly sums: ReadonlyMap<string, DaySums>
   /** The links of stored addresses, for updates. */
   readonly links: ReadonlyMap<number, LinkRow>
@@ -157,11 +165,12 @@ async function findKnown(
 }
 
 /** Returns the spellings of the whole file, and the URLs of the rows before a row that are not refused. */
-async function findInFile(tx: Db, plan: PlanContext, folded: readonly string[], first: number) {
+async function findInFile(tx: Db, plan: PlanContext, folded: readonly string[], first: number): Promise<InFile> {
   const { importId } = plan
   const spellings = new Map<string, Set<string>>()
-  const before: { readonly row: number; readonly key: string }[] = []
-  const entries = await entriesWith(tx, importId, folded)
+  const before = new Map<string, number>()
+  const compared = new Set<string>()
+  const entries = (await entriesWith(tx, importId, folded)).sort((a, b) => a.row_id - b.row_id)
   await findDomains(
     tx,
     plan,
@@ -172,13 +181,13 @@ async function findInFile(tx: Db, plan: PlanContext, folded: readonly string[], 
     if (domain == null) continue
     const address = { domain, folded: entry.folded, alias: entry.path.normalize() }
     spellings.getOrInsertComputed(groupOf(address), () => new Set()).add(address.alias)
-    if (entry.row_id < first && entry.alias !== null) before.push({ row: entry.row_id, key: spellingOf(address) })
+    compared.add(`${entry.row_id} ${spellingOf(address)}`)
+    if (entry.row_id < first && entry.outcome !== 'refuse') before.getOrInsert(spellingOf(address), entry.row_id)
   }
-  const rows = await findRows(tx, importId, [...new Set(before.map(({ row }) => row))])
+  const rows = await findRows(tx, importId, [...new Set(before.values())])
   const urls = new Map(rows.map(({ id, content }) => [id, content.fields.url ?? '']))
-  const earlier = new Map<string, string>()
-  for (const { row, key } of before.sort((a, b) => a.row - b.row)) earlier.getOrInsert(key, urls.get(row) ?? '')
-  return { spellings, earlier }
+  const earlier = new Map([...before].map(([spelling, row]) => [spelling, urls.get(row) ?? '']))
+  return { spellings, earlier, compared }
 }
 
 /** Returns the figures of rows, by their ids. */

@@ -18,7 +18,7 @@ import type { FileColumn, FileItem, FileRow } from './file-row.ts'
 import { type ReadingOptions, readCells, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
-import { advance, createImport, hideImport, type Lease, publishPlan, type StoredImport } from './store.ts'
+import { advance, createImport, type Lease, type StoredImport } from './store.ts'
 import { Totals } from './totals.ts'
 
 /** A connection: the storage, or that of a thread. */
@@ -53,29 +53,24 @@ export async function planImport(
   const reading = await readFile(file, {
     ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases, isPartial },
   })
-  const { account, batchId } = actor
-  const id = await db.write((tx) => createImport(tx, reading, batchId))
-  try {
-    await stage(db, { account: 0, id, token: batchId }, actor, reading, onProgress)
-    const context = {
-      ...{ account, importId: id, options, isCaseSensitive: reading.isCaseSensitive, rules, domains: new Map() },
-    }
-    const summary = await decideAll(db, context, { account: 0, id, token: batchId }, onProgress)
-    await db.write((tx) =>
-      publishPlan(tx, { account, token: batchId }, { id, options, columns: reading.columns, summary }),
-    )
-    return id
-  } catch (error) {
-    await db.write((tx) => hideImport(tx, 0, id))
-    throw error
-  }
+  const { account, batchId: token } = actor
+  const id = await db.write((tx) => createImport(tx, { account, token }, { ...reading, options, summary: noRows }))
+  const lease = { account, id, token }
+  await stage(db, lease, reading, onProgress)
+  const { isCaseSensitive } = reading
+  const context = { account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
+  const summary = await decideAll(db, context, lease, onProgress)
+  await db.write((tx) => advance(tx, lease, { state: 'planned', summary }))
+  return id
 }
+
+const noRows = new Totals().summary(0)
 
 type Reading = Awaited<ReturnType<typeof readFile>>
 
 /** Stores the rows and clicks of a file. Throws `validation_failed` if it has no rows. */
-async function stage(db: Connection, lease: Lease, { account }: Actor, reading: Reading, onProgress: OnProgress) {
-  const calendar = calendarOf(await db.write((tx) => findTimeZones(tx, account)))
+async function stage(db: Connection, lease: Lease, reading: Reading, onProgress: OnProgress) {
+  const calendar = calendarOf(await db.write((tx) => findTimeZones(tx, lease.account)))
   const clicks = new ClickDays(calendar)
   const hidden = reading.columns.map(isSecret)
   let rows: StagedRow[] = []
@@ -83,13 +78,18 @@ async function stage(db: Connection, lease: Lease, { account }: Actor, reading: 
   const flush = async () => {
     const staged = rows
     rows = []
-    if (staged.length > 0) await db.write((tx) => saveRows(tx, lease.id, staged))
+    await db.write(async (tx) => {
+      await advance(tx, lease, { summary: { ...noRows, rows: count } })
+      await saveRows(tx, lease.id, staged)
+    })
     const days = clicks.size >= daysTogether || staged.length === 0 ? clicks.take() : []
     for (let at = 0; at < days.length; at += daysTogether) {
-      await db.write((tx) => stageDays(tx, lease.id, days.slice(at, at + daysTogether)))
+      await db.write(async (tx) => {
+        await advance(tx, lease, {})
+        await stageDays(tx, lease.id, days.slice(at, at + daysTogether))
+      })
       await wait(pauseMs)
     }
-    await db.write((tx) => advance(tx, lease, {}))
     onProgress(count)
     await wait(pauseMs)
   }
@@ -140,12 +140,12 @@ export async function decideAll(
 ) {
   const totals = new Totals()
   const save = async (tx: Db, decided: readonly DecidedRow[]) => {
-    await saveRows(tx, lease.id, decided)
     await advance(tx, lease, {})
+    await saveRows(tx, lease.id, decided)
     const names = decided.flatMap(({ figures }) => figures.tags)
     return { decided, unknown: await findUnknownTags(tx, context.account, names) }
   }
-  await eachDecided(db, context, 0, save, ({ decided, unknown }) => {
+  await eachDecided(db, context, save, ({ decided, unknown }) => {
     for (const row of decided) totals.add(row, context.domains)
     totals.addTags(unknown)
     onProgress(decided.at(-1)?.id ?? 0)
@@ -166,17 +166,16 @@ async function countAllOrphans(db: Connection, importId: number): Promise<number
 }
 
 /**
- * Decides about the rows after a row, and passes them to `use`, some in each transaction, which may run again. `onUsed` gets the
- * result after the commit.
+ * Decides about all rows, and passes them to `use`, some in each transaction, which may run again. `onUsed` gets the result after the
+ * commit.
  */
 export async function eachDecided<T>(
   db: Connection,
   context: PlanContext,
-  from: number,
   use: (tx: Db, decided: readonly DecidedRow[], before: readonly StagedRow[]) => Promise<T>,
   onUsed: (result: T) => void = () => undefined,
 ): Promise<void> {
-  for (let after = from; ; ) {
+  for (let after = 0; ; ) {
     const used = await db.write(async (tx) => {
       const rows = await readRows(tx, context.importId, { after, limit: rowsTogether })
       const last = rows.at(-1)?.id
@@ -211,7 +210,7 @@ export async function replanImport(
   await db.write((tx) => advance(tx, lease, { options, columns }))
   const context = { account: actor.account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
   const summary = await decideAll(db, context, lease)
-  await db.write((tx) => publishPlan(tx, lease, { id, options, columns, summary }))
+  await db.write((tx) => advance(tx, lease, { summary }))
 }
 
 /**
@@ -243,9 +242,9 @@ async function readAgain(
     }
     await db.write(async (tx) => {
       const ids = next.map((row) => row.id)
+      await advance(tx, lease, { options, columns })
       await deleteAddresses(tx, id, ids)
       await saveRows(tx, id, next)
-      await advance(tx, lease, { options, columns })
     })
     after = last
   }

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Storage } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { deleteSome } from './staging/store.ts'
-import { deleteImport, expirePlans, findUnneeded } from './store.ts'
+import { deleteImport, expirePlans, findUnneeded, lockUnneeded } from './store.ts'
 
 /** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 const pauseMs = 5
@@ -9,13 +9,21 @@ const pauseMs = 5
 const deletedTogether = 200
 
 /**
- * Deletes what no one needs of imports at `now`, in Unix milliseconds: plans after 7 days, and the rows of imports that can't be
- * undone any more. Stops after the current transaction once `isStopped`; the next call continues.
+ * Deletes what no one needs of imports at `now`, in Unix milliseconds: plans after 7 days, and the rows of imports that have failed or
+ * can't be undone any more. Stops after the current transaction once `isStopped`; the next call continues.
  */
 export async function expireImports(storage: Storage, now: number, isStopped: () => boolean): Promise<void> {
   await expirePlans(storage, now)
-  for (const { id, isHidden } of await findUnneeded(storage, now)) {
-    while (!isStopped() && (await deleteSome(storage, id, deletedTogether))) await wait(pauseMs)
-    if (isHidden && !isStopped()) await deleteImport(storage, id)
+  for (const id of await findUnneeded(storage, now)) {
+    while (!isStopped() && (await storage.write((tx) => deletePart(tx, id, now)))) await wait(pauseMs)
   }
+}
+
+/** Deletes a part of an import, unless it is needed by now. Returns whether there may be more. */
+async function deletePart(tx: Db, id: number, now: number): Promise<boolean> {
+  const locked = await lockUnneeded(tx, id, now)
+  if (locked === undefined) return false
+  if (await deleteSome(tx, id, deletedTogether)) return true
+  if (locked.isHidden) await deleteImport(tx, id)
+  return false
 }

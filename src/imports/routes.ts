@@ -18,6 +18,22 @@ export function importPageOf(query: PageQuery) {
   return { search: [], searchIn: [], filter: {}, ...pageOf(query) }
 }
 
+/** Plans an import in the turn of the account, which ends with the plan. Returns the result of `work`, maybe before. */
+export function planInTurn<T extends Failure | { readonly done: Promise<unknown> }>(
+  turns: Semaphore,
+  { account }: Actor,
+  work: () => Promise<T>,
+): Promise<T> {
+  const begun = Promise.withResolvers<T>()
+  const turn = turns.run(async () => {
+    const result = await work()
+    begun.resolve(result)
+    if (!(result instanceof Failure)) await result.done.catch(() => undefined)
+  }, String(account))
+  turn.catch(begun.reject)
+  return begun.promise
+}
+
 /** Adds the operations on imports. `plans` limits the files that are received and planned. */
 export function importRoutes(api: Api, actions: ImportActions, plans: Semaphore): void {
   const { list, plan, rows, apply, proof, undo } = importOperations
@@ -31,15 +47,17 @@ export function importRoutes(api: Api, actions: ImportActions, plans: Semaphore)
     const options = importOptions.check(exchange.query)
     const media = Object.keys(fileTypes) as (keyof typeof fileTypes)[]
     const advice = plan.file?.advice ?? ''
-    return plans.run(async () => {
+    const result = await planInTurn(plans, actor, async () => {
       const file = await receiveFile(exchange, { media, maxBytes: maxFileBytes, advice })
       if (file instanceof Failure) return file
       if (options instanceof Failure) return options
-      const { record, version } = await actions.plan(actor, file.bytes, { type: fileTypes[file.type], options })
-      addHeader(exchange, 'location', `${api.urlOf(exchange, list)}/${record.id}`)
-      addHeader(exchange, 'etag', entityTagOf(version))
-      return sendJson(exchange, 201, JSON.stringify({ data: record }))
-    }, String(actor.account))
+      return actions.plan(actor, file.bytes, { type: fileTypes[file.type], options })
+    })
+    if (result instanceof Failure) return result
+    const { record, version } = result.shown
+    addHeader(exchange, 'location', `${api.urlOf(exchange, list)}/${record.id}`)
+    addHeader(exchange, 'etag', entityTagOf(version))
+    return sendJson(exchange, result.isDone ? 201 : 202, JSON.stringify({ data: record }))
   })
 
   api.add(rows, async (exchange, { actor }) => {

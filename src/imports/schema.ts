@@ -15,7 +15,9 @@ import { type ProofResult, proofResults } from './proof.ts'
 
 export const outcomes = ['store', 'rename', 'update', 'known', 'skip', 'conflict', 'refuse'] as const
 export type Outcome = (typeof outcomes)[number]
-export const importStates = ['planned', 'applying', 'applied', 'undoing', 'undone'] as const
+/** Outcomes of rows whose addresses have a link after the import is applied. */
+export const linkedOutcomes: readonly Outcome[] = ['store', 'rename', 'update', 'known', 'skip']
+export const importStates = ['planning', 'failed', 'planned', 'applying', 'applied', 'undoing', 'undone'] as const
 export type ImportState = (typeof importStates)[number]
 export const conflictModes = ['refuse', 'skip', 'rename', 'update'] as const
 
@@ -106,7 +108,7 @@ export const importSchema = Type.Object(
     id: idSchema,
     source: Type.Enum([...sources], { description: 'The service that wrote the file.' }),
     state: Type.Enum([...importStates], { description: 'What has happened to the plan.' }),
-    rows: count('The rows of the file.'),
+    rows: count('The rows of the file, while it is being planned those that are read.'),
     outcomes: Type.Object(countsOf(outcomes), { description: 'The number of rows for each outcome.' }),
     exact: count('New addresses that match only their spelling.'),
     case_insensitive: count('New addresses that match in any case.'),
@@ -123,6 +125,10 @@ export const importSchema = Type.Object(
     proof: Type.Object(countsOf(proofResults), {
       description: 'The number of addresses for each result of the proof.',
     }),
+    error: orNull(
+      Type.Object({ code: Type.String(), message: Type.String() }, { $id: 'ImportError' }),
+      'Why the import could not be planned, if its state is `failed`.',
+    ),
     applied_at: orNull(timeSchema('When the last row was stored.')),
     undo_until: orNull(timeSchema('Until when the import can be undone.')),
     ...timestamps,
@@ -176,7 +182,7 @@ const example = {
   unmapped_hosts: [],
   ...{ first_link_at: '2021-03-09T07:15:00.000Z', last_link_at: '2026-11-19T16:02:00.000Z' },
   proof: { pending: 406, same: 0, same_location: 0, differs: 0, unreachable: 0 },
-  ...{ applied_at: null, undo_until: null },
+  ...{ error: null, applied_at: null, undo_until: null },
   ...{ created_at: '2026-11-20T12:00:00.000Z', updated_at: '2026-11-20T12:00:00.000Z' },
 } satisfies Import
 
@@ -221,7 +227,7 @@ const planImport: Operation = {
   method: 'POST',
   summary: 'Plan an import',
   description:
-    'Reads a file of another service, and stores what an import of it would do. The body is the file. No link, tag or click is stored. Unapplied plans are deleted after 7 days, and the oldest ones of an account with more than 20. The key also needs the scope `links:write`, and `tags:write` if the plan creates tags.',
+    'Reads a file of another service, and stores what an import of it would do. The body is the file. No link, tag or click is stored. If that takes longer than 5 seconds, the response is 202, and the work goes on. Unapplied plans are deleted after 7 days, and the oldest ones of an account with more than 20. The key also needs the scope `links:write`, and `tags:write` if the plan creates tags.',
   scope: 'imports:write',
   query: importOptions,
   file: {
@@ -238,6 +244,8 @@ const planImport: Operation = {
     example: { data: example },
     headers: ['Location', 'ETag'],
   },
+  acceptedSuccess:
+    'The import, whose state is `planning`. Poll it until the state is `planned`, or `failed` with the reason in `error`.',
   failures: ['precondition_failed', 'malformed_body', 'body_too_large', 'unsupported_media_type', 'validation_failed'],
 }
 

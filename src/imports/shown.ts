@@ -4,17 +4,17 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { shortUrls } from '../names/short-url.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { LossKind } from './file-row.ts'
-import type { ProofResult } from './proof.ts'
+import { type ProofResult, proofResults } from './proof.ts'
 import type { Import, ImportRow, Outcome } from './schema.ts'
 import type { ListedRow } from './staging/store.ts'
-import { type StoredImport, undoUntil } from './store.ts'
+import { hasStored, type StoredImport, undoUntil } from './store.ts'
 
 /** Returns the record of an import. `proved` counts addresses by result. */
 export function importRecord(stored: StoredImport, proved: Readonly<Record<ProofResult, number>>): Import {
-  const { id, source, state, summary, applied_at, created_at, updated_at } = stored
+  const { id, source, state, summary, error, applied_at, created_at, updated_at } = stored
   const { outcomes, losses, unmapped_hosts, ...figures } = summary
-  const isBegun = Object.values(proved).some((addresses) => addresses > 0)
-  const pending = isBegun ? proved.pending : figures.exact + figures.case_insensitive
+  // Addresses are marked as pending in steps, so the results that are there are subtracted.
+  const pending = proofResults.reduce((left, each) => left - (each === 'pending' ? 0 : proved[each]), figures.provable)
   return {
     ...{ id, source, state, rows: figures.rows, outcomes },
     ...{ exact: figures.exact, case_insensitive: figures.case_insensitive, new_tags: figures.new_tags },
@@ -22,7 +22,7 @@ export function importRecord(stored: StoredImport, proved: Readonly<Record<Proof
     unmapped_hosts: unmapped_hosts.map(({ host }) => host || '*'),
     ...{ first_link_at: figures.first_link_at, last_link_at: figures.last_link_at },
     proof: { ...proved, pending },
-    ...{ applied_at, undo_until: state === 'planned' ? null : undoUntil(stored), created_at, updated_at },
+    ...{ error, applied_at, undo_until: hasStored(stored) ? undoUntil(stored) : null, created_at, updated_at },
   } as Import
 }
 

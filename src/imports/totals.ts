@@ -2,7 +2,7 @@ import { foldCase } from '../lib/text.ts'
 import type { DecidedRow } from './decide.ts'
 import type { LossKind } from './file-row.ts'
 import { newAddresses } from './links.ts'
-import { type Outcome, outcomes } from './schema.ts'
+import { linkedOutcomes, type Outcome, outcomes } from './schema.ts'
 import type { Summary } from './store.ts'
 
 /** Unmapped hosts that a plan names. */
@@ -15,7 +15,7 @@ export class Totals {
   readonly #unmapped = new Map<string, number>()
   /** Folded names of tags that the account doesn't have. */
   readonly #tags = new Set<string>()
-  readonly #sums = { rows: 0, exact: 0, case_insensitive: 0, clicks: 0, click_days: 0 }
+  readonly #sums = { rows: 0, exact: 0, case_insensitive: 0, clicks: 0, click_days: 0, provable: 0, stored: 0 }
   #first: string | null = null
   #last: string | null = null
 
@@ -27,6 +27,7 @@ export class Totals {
     if (code === 'unmapped_host') {
       this.#addHost(addresses.find(({ host }) => domains.get(host) == null)?.host ?? content.host ?? '')
     }
+    if (linkedOutcomes.includes(outcome)) this.#sums.provable += countProvable(addresses)
     const isNew = outcome === 'store' || outcome === 'rename'
     if (isNew || outcome === 'update') {
       for (const kind of losses) this.#losses.set(kind, (this.#losses.get(kind) ?? 0) + 1)
@@ -68,4 +69,9 @@ export class Totals {
       last_link_at: this.#last,
     }
   }
+}
+
+/** Returns the number of addresses that a proof compares, if their row has a link. */
+export function countProvable(addresses: DecidedRow['addresses']): number {
+  return addresses.filter(({ domain_id }) => domain_id !== null).length
 }

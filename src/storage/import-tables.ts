@@ -5,7 +5,7 @@ export interface ImportTables {
   /** Imports from other services: see `imports/`. The JSON columns are read only there. */
   imports: {
     id: Generated<number>
-    /** 0 while the import is being planned or deleted. */
+    /** 0 while the import is being deleted. */
     account_id: number
     created_at: string
     updated_at: string
@@ -26,6 +26,8 @@ export interface ImportTables {
     job_token: string | null
     job_until_ms: Generated<number>
     applied_at: string | null
+    /** Why the import could not be planned. */
+    error: string | null
   }
   /** Rows of files. `outcome` is null until the import is planned. */
   import_rows: {

@@ -50,6 +50,8 @@ export const explanations: Readonly<Record<ErrorCode, string>> = {
     'The import is not in a state that allows the request: only plans can be applied, only applied imports can be proved, and imports can be undone once, for 30 days.',
   import_edited:
     'A link of the import was edited or got another address after the import, so an undo would lose that change. Nothing was deleted. Undo that change first, or delete links of the import by hand.',
+  import_interrupted:
+    'The import could not finish: its process stood still for too long, or rows of the plan are gone. What is stored stays, and no row is stored twice. Send the request again, or undo the import.',
   last_owner:
     'An account always has an owner. The member is its only one, so they can’t be removed or get another role. Make another member an owner first. Nothing was changed.',
   already_member: 'The person is already a member of the account, so they can’t join it again. Nothing was changed.',

@@ -14,7 +14,7 @@ import { livePart } from '../frame.ts'
 import type { PageContent, PageRequest } from '../page.ts'
 import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { importSteps, originOf } from '../parts/imports.ts'
+import { importSteps, originOf, reasonText } from '../parts/imports.ts'
 import { destination } from '../parts/links.ts'
 import { confirmLink } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -51,6 +51,21 @@ ${isApplied ? html`${await proofSection({ stored, record }, request, services)}$
 ${state === 'undone' ? null : await rowsSection(record, request, services)}`
   const isRunning = stored.job !== null
   return { title: `Import ${originOf(source)}`, section: 'links', body, isRefreshed: isRunning }
+}
+
+/** Renders an import whose file is being read, or can't be imported. */
+export function readingPage({ source, error, rows }: Import): PageContent {
+  const shown = { title: `Import ${originOf(source)}`, section: 'links' } as const
+  if (error === null) {
+    const label = 'Rows read'
+    const bar = html`<p>${label}: ${formatCount(rows)}</p><progress aria-label="${label}"></progress>`
+    const body = html`${importSteps('file')}<section id="progress" data-refresh>${livePart('plan', bar)}</section>`
+    return { ...shown, body, isRefreshed: true }
+  }
+  const again = linkButton({ label: 'Choose another file', href: '/app/import' })
+  const reason = html`<p class="attention">The file can’t be imported. ${reasonText(error.code, error.message)}</p>`
+  const arrived = html`<section id="progress" data-arrived="The file can’t be imported">${reason}<div class="actions">${again}</div></section>`
+  return { ...shown, body: html`${importSteps('file')}${arrived}` }
 }
 
 function jobButton(id: number, verb: string, label: string, weight: 'primary' | 'plain' = 'primary'): Html {

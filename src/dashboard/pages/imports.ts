@@ -7,7 +7,7 @@ import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
 import { sources } from '../../imports/file-row.ts'
 import { vendors } from '../../imports/refusals.ts'
-import { importPageOf } from '../../imports/routes.ts'
+import { importPageOf, planInTurn } from '../../imports/routes.ts'
 import { type Import, importOperations, importOptions, leftOut, maxFileBytes } from '../../imports/schema.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
@@ -25,7 +25,7 @@ import { table } from '../parts/table.ts'
 import { timeZoneField } from '../parts/time-zones.ts'
 import { formHandler, valuesIn } from '../record-forms.ts'
 import { changedOptions, openQuestions, planPage, planValues, spaceField } from './import-plan.ts'
-import { type ResultServices, resultPage } from './import-result.ts'
+import { type ResultServices, readingPage, resultPage } from './import-result.ts'
 
 const home = '/app/import'
 /** The rest of the form needs less than the addition. A plan has a control for each column and each unknown host. */
@@ -54,6 +54,7 @@ export function addImportPages(pages: Pages, services: Services): void {
 
   const showPlan = async (state: FormState | null, request: PageRequest) => {
     const { stored, record } = await requested(request, services)
+    if (stored.state === 'planning' || stored.state === 'failed') return readingPage(record)
     return stored.state === 'planned'
       ? planPage({ stored, record, state }, request, services)
       : resultPage({ stored, record }, request, { ...services, checks })
@@ -161,18 +162,18 @@ async function earlierImports(request: PageRequest, { imports }: Services): Prom
 /** Plans the import of the file or the pasted rows of a form. Throws `validation_failed`. */
 async function planFile(request: PageRequest, services: Services): Promise<Redirect> {
   const { imports, semaphores } = services
-  const { actor, account, fields } = request
+  const { actor, fields } = request
   const { file, text, ...given } = fields
   const bytes = file instanceof Buffer && file.length > 0 ? file : Buffer.from(String(text ?? ''))
   if (bytes.length === 0) throw fileFailure('Choose a file, or paste rows.')
   const options = valuesIn(importOptions, given)
   try {
-    const id = await semaphores.plans.run(async () => {
-      const { record } = await imports.plan(actor, bytes, { type: null, options, isPartial: true })
-      await answerHosts(request, record, services)
-      return record.id
-    }, String(account))
-    return new Redirect(`${home}/${id}`)
+    const { shown, isDone, done } = await planInTurn(semaphores.plans, actor, async () => {
+      const planned = await imports.plan(actor, bytes, { type: null, options, isPartial: true })
+      return { ...planned, done: planned.done.then((plan) => answerHosts(request, plan.record, services)) }
+    })
+    if (isDone) await done
+    return new Redirect(`${home}/${shown.record.id}`)
   } catch (error) {
     throw error instanceof Failure && error.code === 'malformed_body' ? fileFailure(error.message) : error
   }

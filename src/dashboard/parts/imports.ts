@@ -16,7 +16,8 @@ export function originOf(source: Source): string {
 }
 
 export const stateNames: Readonly<Record<ImportState, string>> = {
-  ...{ planned: 'Plan', applying: 'Importing', applied: 'Imported', undoing: 'Being undone', undone: 'Undone' },
+  ...{ planning: 'Being read', failed: 'Failed', planned: 'Plan', applying: 'Importing', applied: 'Imported' },
+  ...{ undoing: 'Being undone', undone: 'Undone' },
 }
 
 export const outcomeNames: Readonly<Record<Outcome, string>> = {

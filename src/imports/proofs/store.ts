@@ -2,9 +2,8 @@
 import type { Db, Storage } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { type ProofResult, type ProofSource, type ProvedAddress, proofResults } from '../proof.ts'
+import { linkedOutcomes } from '../schema.ts'
 
-/** Rows of a file whose addresses have a link after the import is applied. */
-const linkedOutcomes = ['store', 'rename', 'update', 'known', 'skip']
 /** Rows whose addresses become pending in one transaction. */
 const markedTogether = 250
 /** Addresses that are read together. */

@@ -5,7 +5,7 @@ import { CachedQuery, query, type Row } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
 import type { ProofResult } from '../proof.ts'
-import type { ImportRowsQuery, Outcome } from '../schema.ts'
+import { type ImportRowsQuery, linkedOutcomes, type Outcome } from '../schema.ts'
 
 /** What is stored of a row of a file: no plain password. */
 export interface Content extends Omit<FileRow, 'line' | 'addresses' | 'refusal'> {
@@ -237,14 +237,14 @@ export async function listRows(
   }
 }
 
-/** Returns the condition for rows with an address that has this result. New addresses are pending before the first proof. */
+/** Returns the condition for rows with an address that has this result. All are pending before the first proof. */
 function hasResult(importId: number, result: ProofResult) {
   const addresses = query.selectFrom('import_addresses').select('row_id').where('import_id', '=', importId)
   return ({ eb, and, or, ref }: ExpressionBuilder<Pick<Database, 'import_rows'>, 'import_rows'>) => {
     const isOf = eb(ref('id'), 'in', addresses.where('result', '=', result))
     const isNew = and([
-      eb('outcome', 'in', ['store', 'rename']),
-      eb(ref('id'), 'in', addresses.where('result', 'is', null)),
+      eb('outcome', 'in', linkedOutcomes),
+      eb(ref('id'), 'in', addresses.where('result', 'is', null).where('domain_id', 'is not', null)),
     ])
     return result === 'pending' ? or([isOf, isNew]) : isOf
   }
@@ -261,16 +261,20 @@ export async function domainNames(
   return new Map((await db.execute(domains.where('id', 'in', ids))).map(({ id, name }) => [id, name]))
 }
 
-/** An address of any row, for the comparison with others. `alias` is null if the link of the row does not get it. */
-export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded' | 'alias'>
+/** An address of any row, for the comparison with others. */
+export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded'> &
+  Pick<StoredRow, 'outcome'>
 
 /** Addresses with the same folded alias that are compared: a hostile file could have 100,000 of them. */
 const maxSame = 100
 
 /** Returns the addresses of a file with these folded aliases, the first `maxSame` for each. */
 export async function entriesWith(db: Db, importId: number, folded: readonly string[]): Promise<FileEntry[]> {
-  const own = query.selectFrom('import_addresses').where('import_id', '=', importId)
-  const entries = own.select(['row_id', 'host', 'path', 'folded', 'alias'])
+  const own = query.selectFrom('import_addresses').where('import_addresses.import_id', '=', importId)
+  const rows = own.innerJoin('import_rows', (join) =>
+    join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
+  )
+  const entries = rows.select(['row_id', 'host', 'path', 'folded', 'outcome'])
   const found: FileEntry[] = []
   for (const some of parts(folded)) {
     const counted = () => own.select('folded').where('folded', 'in', some).groupBy('folded')

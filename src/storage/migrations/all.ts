@@ -28,6 +28,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0009-rules': ruleColumns,
   '0010-addresses': addressTables,
   '0011-imports': importTables,
+  '0012-import-errors': ({ json }) => [`alter table imports add column error ${json}`],
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts'
 
-/** Creates the tables of imports. An import in account 0 is being planned or deleted. */
+/** Creates the tables of imports. An import in account 0 is being deleted. */
 export function importTables({ engine, id, integer, text, json, end }: Dialect): string[] {
   // Account 0 exists only on SQLite.
   const references = engine === 'sqlite' ? 'references accounts (id)' : ''

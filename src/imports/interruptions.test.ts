@@ -1,0 +1,193 @@
+/** Imports whose process dies, stands still or loses rows: nothing is lost in silence, and each can be continued. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { startApp } from '../../test/app.ts'
+import { linksOf, planFile, rowsOf, sendFile, table, tea } from '../../test/imports.ts'
+import { newPlace, type Place } from '../../test/links-api.ts'
+import { runs } from '../../test/runs.ts'
+import { commandActor } from '../access/actor.ts'
+import type { Db } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import { ImportActions } from './actions.ts'
+import { decideRows } from './decide.ts'
+import { runImportJob } from './jobs.ts'
+import { expireImports } from './retention.ts'
+import { importOptions } from './schema.ts'
+import { readRows, type StagedRow, saveRows } from './staging/store.ts'
+
+const app = await startApp()
+const { storage } = app
+const rules = { shortUrl: (domain: string, alias: string) => `http://${domain}/${alias}`, urlSchemes: [] }
+
+/** Returns the actions of a process that works on this connection. */
+function actionsOn(db: Pick<Db, 'write'>, patienceMs: number | null = null): ImportActions {
+  return new ImportActions(storage, {
+    ...{ rules, run: (job) => runImportJob(db, job, { rules, onApplied: () => undefined }), reversals: {} as never },
+    ...{ prove: () => Promise.resolve(), patienceMs, onProblem: () => undefined },
+  })
+}
+
+const options = importOptions.check({}) as Exclude<ReturnType<typeof importOptions.check>, Error>
+const request = { type: 'csv', options } as const
+/** Runs retention as if some time had passed. */
+const expireIn = (ms: number) => expireImports(storage, Date.now() + ms, () => false)
+
+/** A file that arrives up to a point, and then waits. */
+function pausedFile(place: Place, rows: number) {
+  const lines = Array.from({ length: 2 * rows }, (_, n) => `https://${place.domain.name}/a${n},${tea}/${n}\n`)
+  const [paused, rest] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  async function* bytes() {
+    yield Buffer.from(`short_url,url\n${lines.slice(0, rows).join('')}`)
+    paused.resolve()
+    await rest.promise
+    yield Buffer.from(lines.slice(rows).join(''))
+  }
+  return { bytes: bytes(), paused: paused.promise, resume: () => rest.resolve() }
+}
+
+test('plans a file that pauses, which its client can poll, and keeps its rows from retention', async () => {
+  const place = await newPlace(app)
+  const actor = commandActor(place.account, 'operator')
+  const file = pausedFile(place, 4_000)
+  const planning = actionsOn(storage, 0).plan(actor, file.bytes, request)
+  await file.paused
+  const { shown, isDone, done } = await planning
+  assert.deepEqual([isDone, shown.record.state, shown.record.error], [false, 'planning', null])
+  await expireIn(0)
+  const { id } = shown.record
+  const early = await place.send('POST', `/imports/${id}/apply`)
+  assert.deepEqual([early.status, early.body.code], [409, 'import_state'])
+  assert.deepEqual(await rowsOf(place, id), [])
+  file.resume()
+  assert.deepEqual([(await done).record.state, (await done).record.outcomes.store], ['planned', 8_000])
+})
+
+test('fails a plan whose process stands still, which then can not publish it', async () => {
+  const place = await newPlace(app)
+  const file = pausedFile(place, 4_000)
+  const planning = actionsOn(storage, 0).plan(commandActor(place.account, 'operator'), file.bytes, request)
+  await file.paused
+  const { shown, done } = await planning
+  const { id } = shown.record
+  const has = async () =>
+    (await storage.execute(query.selectFrom('import_rows').select('id').where('import_id', '=', id))).length
+  assert.ok((await has()) > 0)
+  await expireIn(60_000)
+  const { state, error } = (await place.send('GET', `/imports/${id}`)).body.data
+  assert.deepEqual([state, error.code, await has()], ['failed', 'import_interrupted', 0])
+  file.resume()
+  await assert.rejects(done, { code: 'import_interrupted' })
+  assert.equal((await place.send('GET', `/imports/${id}`)).body.data.state, 'failed')
+})
+
+test('keeps the reason for which a file can not be planned after its client has left', async () => {
+  const place = await newPlace(app)
+  const file = pausedFile(place, 4_000)
+  async function* bytes() {
+    yield* file.bytes
+    yield Buffer.from('"never closed')
+  }
+  const planning = actionsOn(storage, 0).plan(commandActor(place.account, 'operator'), bytes(), request)
+  await file.paused
+  const { shown, done } = await planning
+  file.resume()
+  await assert.rejects(done, { code: 'malformed_body' })
+  const { state, error, undo_until } = (await place.send('GET', `/imports/${shown.record.id}`)).body.data
+  assert.deepEqual([state, error.code, undo_until], ['failed', 'malformed_body', null])
+  assert.match(error.message, /a quote in this row is never closed/)
+  const unread = await sendFile(place, 'short_url,url\n"a,b')
+  assert.equal(unread.status, 400)
+  assert.equal((await place.send('GET', '/imports')).body.meta.total, 1)
+})
+
+test('apply returns 409 and reports what it stored if planned rows are gone', async () => {
+  const place = await newPlace(app)
+  const lines = Array.from({ length: 250 }, (_, n) => [`https://${place.domain.name}/a${n}`, tea] as const)
+  const { id } = await planFile(place, table(...lines))
+  const lost = query.deleteFrom('import_rows').where('import_id', '=', id).where('id', '>', 220)
+  await storage.execute(lost)
+  for (let n = 0; n < 2; n++) {
+    const answer = await place.send('POST', `/imports/${id}/apply`)
+    assert.deepEqual([answer.status, answer.body.code], [409, 'import_interrupted'])
+    assert.match(answer.body.detail, /has stored 220 rows, but 30 planned ones are gone/)
+  }
+  const { state, applied_at } = (await place.send('GET', `/imports/${id}`)).body.data
+  assert.deepEqual([state, applied_at], ['applying', null])
+  assert.equal((await place.send('GET', '/links')).body.meta.total, 220)
+  assert.ok((await place.send('POST', `/imports/${id}/undo`)).status < 300)
+})
+
+/** Rows of a file with few different addresses and URLs, so that they clash in every way. */
+const row = fc.record({
+  aliases: fc.subarray(['a', 'A', 'b', 'c'], { minLength: 1, maxLength: 3 }),
+  url: fc.constantFrom('1', '2', 'javascript:1'),
+})
+const file = fc.record({
+  rows: fc.array(row, { minLength: 1, maxLength: 12 }),
+  stored: fc.uniqueArray(fc.record({ alias: fc.constantFrom('a', 'B', 'd'), url: fc.constantFrom('1', '2') }), {
+    selector: ({ alias }) => alias,
+  }),
+  conflict: fc.constantFrom('refuse', 'skip', 'rename', 'update'),
+  size: fc.integer({ min: 1, max: 5 }),
+})
+
+const shownDecision = ({ decision, addresses }: StagedRow) => [
+  ...[decision?.outcome, decision?.code, decision?.linkId],
+  addresses.map(({ alias, exact }) => [alias, exact]),
+]
+
+test('decides the same wherever a batch of rows begins, and whatever is planned can be applied', async () => {
+  await fc.assert(
+    fc.asyncProperty(file, async ({ rows, stored, conflict, size }) => {
+      const place = await newPlace(app)
+      const { account, domain } = place
+      for (const { alias, url } of stored) await place.link({ domain_id: domain.id, alias, url: `${tea}/${url}` })
+      const links = rows.map(({ aliases, url }) => ({
+        long_url: url.length > 1 ? url : `${tea}/${url}`,
+        custom_bitlinks: aliases.map((alias) => `${domain.name}/${alias}`),
+      }))
+      const planned = await planFile(place, JSON.stringify({ links }), { conflict }, 'application/json')
+      const { id } = planned
+      const all = () => storage.write((tx) => readRows(tx, id, { after: 0, limit: 100 }))
+      const before = (await all()).map(shownDecision)
+      const found = await actionsOn(storage).findStored(account, id)
+      assert.ok(found !== undefined)
+      const plan = { account, importId: id, options: found.options, isCaseSensitive: true, rules, domains: new Map() }
+      for (let after = 0; after < rows.length; after += size) {
+        await storage.write(async (tx) => {
+          const some = await readRows(tx, id, { after, limit: size })
+          await saveRows(tx, id, await decideRows(tx, plan, some))
+        })
+      }
+      assert.deepEqual((await all()).map(shownDecision), before)
+      if (planned.outcomes.conflict > 0) return
+      const applied = await place.send('POST', `/imports/${id}/apply`)
+      assert.ok(applied.status === 200 || applied.status === 202, applied.text)
+      assert.deepEqual(applied.body.data.outcomes, planned.outcomes)
+    }),
+    { numRuns: runs(1_000, 60) },
+  )
+})
+
+test('continues after a kill at any transaction, even if what is stored has changed the outcome of a later row', async () => {
+  for (let kill = 1; kill < 9; kill++) {
+    const place = await newPlace(app)
+    const { account, domain } = place
+    await place.link({ domain_id: domain.id, alias: 'same', url: tea, title: 'Old' })
+    const lines = Array.from({ length: 350 }, (_, n) => {
+      const isUpdate = n === 10 || n === 210 || n === 340
+      return isUpdate ? `https://${domain.name}/same,${tea},New` : `https://${domain.name}/a${n},${tea}/${n},`
+    })
+    const planned = await planFile(place, ['short_url,url,title', ...lines].join('\n'), { conflict: 'update' })
+    let left = kill
+    const dying: Pick<Db, 'write'> = {
+      write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('killed'))),
+    }
+    const actor = commandActor(account, 'operator')
+    await assert.rejects(actionsOn(dying).apply(actor, planned.id), /killed/)
+    const { shown } = await actionsOn(storage).apply(actor, planned.id)
+    assert.deepEqual([shown.record.state, shown.record.outcomes], ['applied', planned.outcomes], String(kill))
+    assert.equal((await linksOf(place)).length, 100)
+  }
+})
