@@ -1,6 +1,6 @@
 /**
  * Runs all tests, and prints the files that took the most CPU time. Arguments are options of `node --test`, and test
- * files to run instead of all.
+ * files to run instead of all. `--random` selects the random and crash tests, which `FULL=1` makes longer (`test/runs.ts`).
  *
  * A few processes take one file after another from the same list, because a process for each file would spend more time
  * on loading than on testing. A file whose name ends in `.isolated.test.ts` has its own process. Files that end in
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { table } from '../src/cli/output.ts'
 import { timesVariable } from '../test/files.ts'
+import { isFull } from '../test/runs.ts'
 import { repository } from '../test/scripts.ts'
 
 /** More than cores, because many tests wait for another process or a timer. */
@@ -21,7 +22,8 @@ const shown = 20
 /** Three times as much as the tests use at once. */
 const minFreeBytes = 2_000_000_000
 
-const given = process.argv.slice(2)
+const isRandom = process.argv.includes('--random')
+const given = process.argv.slice(2).filter((argument) => argument !== '--random')
 const givenFiles = given.filter((argument) => /^[^-].*\.test\.ts$/.test(argument))
 const options = given.filter((argument) => !givenFiles.includes(argument))
 // These options would leave out the tests around the files, and with them all that is in the files.
@@ -31,17 +33,21 @@ const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'waymark-test-'))
 // PostgreSQL and some tests run as another user.
 chmodSync(folder, 0o755)
 const timesPath = join(folder, 'times')
-const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: repository }).sort()
+const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: repository })
+  .filter((file) => !isRandom || readFileSync(join(repository, file), 'utf8').includes("/runs.ts'"))
+  .sort()
 const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : modulesOf(all)
 // A file that runs without the others starts PostgreSQL only if it needs it.
 const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']
+// Ends tests that hang. A busy machine slows tests down twentyfold, and FULL=1 has no bound.
+const timeout = isFull ? [] : ['--test-timeout=600000']
 // Coverage is less precise with cached code.
 const cache = options.includes('--experimental-test-coverage')
   ? { NODE_DISABLE_COMPILE_CACHE: '1' }
   : { NODE_COMPILE_CACHE: join(repository, 'node_modules/.cache/waymark') }
 const run = spawn(
   process.execPath,
-  ['--test', ...setup, `--test-concurrency=${concurrency}`, '--test-timeout=120000', ...options, ...files],
+  ['--test', ...setup, `--test-concurrency=${concurrency}`, ...timeout, ...options, ...files],
   { stdio: 'inherit', env: { ...process.env, ...cache, TMPDIR: folder, [timesVariable]: timesPath } },
 )
 const [code] = await once(run, 'close')

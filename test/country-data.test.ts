@@ -18,7 +18,7 @@ test('writes clicks while GEOIP_DB is broken, and uses the next version', async 
     server.visit(`http://go.acme.com/${alias}`, { headers: { 'x-forwarded-for': '88.198.0.1' } })
   const countries = async (): Promise<{ value: string; clicks: number }[]> =>
     (await server.ask('GET', '/stats?name=countries')).body.data
-  const says = (text: string) => eventually(() => server.stdout().includes(text), 30_000)
+  const says = (text: string) => eventually(() => server.stdout().includes(text))
 
   writeFileSync(path, 'garbage')
   assert.equal((await visit('one')).status, 302)

@@ -1,6 +1,6 @@
 /**
- * The storage engine of the tests in this process. Tests that open their database here run on SQLite. The
- * files `*on-postgres.isolated.test.ts` run some of them again on PostgreSQL.
+ * The storage engine of the tests in this process. Tests that open their database here run on SQLite, and on PostgreSQL with
+ * `TEST_ENGINE=postgres`. The files `*on-postgres.isolated.test.ts` run some of them again on PostgreSQL.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStorage } from '../src/storage/open.ts'
 import type { Storage, StorageLocation } from '../src/storage/port.ts'
-import { execute } from './postgres.ts'
+import { execute, patientUrl } from './postgres.ts'
 import { borrowDatabase } from './postgres-database.ts'
 
 type Engine = StorageLocation['engine']
 
-let chosen: Engine = 'sqlite'
+let chosen: Engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'sqlite'
 
 /** Chooses the engine. Call it before anything is opened. */
 export function useEngine(engine: Engine): void {
@@ -28,7 +28,7 @@ export async function newLocation(later: Later, engine = chosen): Promise<Storag
   if (engine === 'postgres') {
     const { release, ...location } = await borrowDatabase()
     later(release)
-    return location
+    return { ...location, url: patientUrl(location.url) }
   }
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
   later(() => rm(folder, { recursive: true, force: true }))

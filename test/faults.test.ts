@@ -158,7 +158,7 @@ test('serves known links while another process locks the database file, and lose
   const crowd = new Crowd(t, [server], ['known', 'none'].map(urlOf), 2)
   const others = new Crowd(t, [server], [urlOf('limited')], 2)
   await eventually(() => crowd.redirected() > 10 && others.redirected() > 10)
-  const locker = new DatabaseSync(path, { timeout: 5_000 })
+  const locker = new DatabaseSync(path, { timeout: 300_000 })
   t.after(() => locker.close())
   locker.exec('begin immediate')
   const from = crowd.now()

@@ -172,7 +172,7 @@ export class Folder {
 /** Creates an empty database in the folder, with a table for cards. */
 export async function migrated(folder: Folder): Promise<Folder> {
   await (await openSqlite(folder.database)).close()
-  const db = new DatabaseSync(folder.database, { timeout: 5_000 })
+  const db = new DatabaseSync(folder.database, { timeout: 300_000 })
   db.exec(cards)
   db.close()
   return folder
@@ -197,7 +197,7 @@ export class Records {
   /** `template` is a database file without records, which is copied. */
   constructor(folder: Folder, template?: string) {
     if (template !== undefined) copyFileSync(template, folder.database)
-    this.db = new DatabaseSync(folder.database, { enableForeignKeyConstraints: false, timeout: 5_000 })
+    this.db = new DatabaseSync(folder.database, { enableForeignKeyConstraints: false, timeout: 300_000 })
     this.db.exec('pragma journal_mode = wal; pragma synchronous = off')
   }
 

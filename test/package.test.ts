@@ -46,7 +46,7 @@ function assertLinksExist(content: string): void {
   }
 }
 
-test('the npm package installs as a global command that serves a link', { timeout: 120_000 }, async (t) => {
+test('the npm package installs as a global command that serves a link', async (t) => {
   const { tarball, content } = await packAndUnpack(t)
   for (const file of ['dist', 'npm-shrinkwrap.json']) assert.equal(existsSync(join(repository, file)), false)
 

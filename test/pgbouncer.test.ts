@@ -11,7 +11,7 @@ import { eventually, run } from './processes.ts'
 import { startVisited, type VisitedServer } from './visited-server.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) =>
-  testOf(promise, { skip: missingPgBouncer(21), timeout: 90_000 }, work)
+  testOf(promise, { skip: missingPgBouncer(21) }, work)
 
 /** The settings from docs/postgresql.md. */
 const documented = [
@@ -95,7 +95,6 @@ for (const [preferred, setting] of [
     `does not start in transaction mode without prepared statements, with the ${preferred} free connection`,
     {
       skip: missingPgBouncer(),
-      timeout: 90_000,
     },
     async (t) => {
       const url = await emptyDatabase(t)
@@ -107,7 +106,7 @@ for (const [preferred, setting] of [
   )
 }
 
-testOf('starts in session mode', { skip: missingPgBouncer(), timeout: 90_000 }, async (t) => {
+testOf('starts in session mode', { skip: missingPgBouncer() }, async (t) => {
   const url = await emptyDatabase(t)
   const settings = ['pool_mode = session', 'default_pool_size = 20', ...withoutStatements, ...documented.slice(1)]
   const node = await startVisited(t, { DATABASE_URL: await startPgBouncer(t, url, settings) })

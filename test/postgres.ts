@@ -160,6 +160,15 @@ export interface EmbeddedServer {
   stop(): Promise<void>
 }
 
+/** Returns the URL with time limits that no test reaches on a busy machine. */
+export function patientUrl(url: string): string {
+  const patient = new URL(url)
+  patient.searchParams.set('connect_timeout', '300')
+  for (const name of ['statement_timeout', 'query_timeout', 'idle_in_transaction_session_timeout'])
+    patient.searchParams.set(name, '300000')
+  return patient.href
+}
+
 /** Returns the URL of another database on the same server. */
 export function databaseUrl(url: string, database: string): string {
   const other = new URL(url)

@@ -153,8 +153,8 @@ export async function pasteTrial(server: RunningServer, PATH: string): Promise<s
   return stdout
 }
 
-/** Resolves once `work` returns true. */
-export async function eventually(work: () => Promise<boolean> | boolean, withinMs = 30_000): Promise<void> {
+/** Resolves once `work` returns true. `withinMs` ends a wait that would never end, even on a busy machine. */
+export async function eventually(work: () => Promise<boolean> | boolean, withinMs = 300_000): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!(await work())) {
     assert.ok(performance.now() < deadline, `not within ${withinMs} ms`)

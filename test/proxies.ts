@@ -112,7 +112,7 @@ async function startProxy(
       ({ status }) => status === 200,
       () => false,
     )
-  await eventually(async () => existsSync(ca) && (await isUp()), 60_000)
+  await eventually(async () => existsSync(ca) && (await isUp()))
   return {
     send,
     stop: async () => {

@@ -82,7 +82,7 @@ test('a node on a standby is degraded and not ready, and writes its clicks once 
     [200, 'live', undefined],
   ]
   await eventually(async () => (await healthOf(server)).join() === well.join())
-  await eventually(async () => (await server.ask('GET', link)).body.data.clicks === 5, 20_000)
+  await eventually(async () => (await server.ask('GET', link)).body.data.clicks === 5)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.deepEqual(await execute(standby.url, 'select clicks::integer, link_id::integer from link_clicks'), [
     { clicks: 5, link_id: 1 },

@@ -8,7 +8,7 @@ import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { clickLevels } from '../src/storage/schema.ts'
 import { type Answer, isOverloaded, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
-import { execute } from './postgres.ts'
+import { execute, patientUrl } from './postgres.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
 import { type Bench, freePort, newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
 import { type VisitRequest, visit } from './visitors.ts'
@@ -64,7 +64,7 @@ export async function databaseOn(t: Bench, engine: 'sqlite' | 'postgres'): Promi
   if (engine === 'sqlite') return newDatabase(t).variables
   const { url, drop } = await newPostgresDatabase()
   t.after(drop)
-  return { DATABASE_URL: url }
+  return { DATABASE_URL: patientUrl(url) }
 }
 
 /** Opens the database in this process, too. */
@@ -79,7 +79,7 @@ export async function storageAt(t: Bench, { DATABASE_URL: url = '' }: Variables)
 /** Runs a query on the database, without a server. */
 export async function queryAt({ DATABASE_URL = '' }: Variables, text: string): Promise<Record<string, unknown>[]> {
   if (DATABASE_URL.startsWith('postgres:')) return execute(DATABASE_URL, text)
-  using database = new DatabaseSync(DATABASE_URL.replace(/^sqlite:/, ''), { timeout: 5_000 })
+  using database = new DatabaseSync(DATABASE_URL.replace(/^sqlite:/, ''), { timeout: 300_000 })
   return database.prepare(text).all()
 }
 

@@ -3,14 +3,11 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eventually, listening, newDatabase, newFolder, startProgram } from '../../test/processes.ts'
 import { commandArguments, launcher, repository, serverArguments } from '../../test/scripts.ts'
 import { version } from '../version.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =>
-  testOf(promise, { timeout: 60_000 }, work)
 
 const sentence =
   /^Waymark requires Node 26, but this is Node \d+\.\d+\.\d+\. Run "npm ci", [^\n]+ or install Node 26 yourself\.\n$/
@@ -25,9 +22,9 @@ function olderNode(): string | undefined {
 }
 
 const older = olderNode()
-const withOlder = { skip: older === undefined ? 'no older Node is in the PATH' : false, timeout: 60_000 }
+const withOlder = { skip: older === undefined ? 'no older Node is in the PATH' : false }
 
-testOf('an older Node explains what to do and returns 1', withOlder, async (t) => {
+test('an older Node explains what to do and returns 1', withOlder, async (t) => {
   for (const words of [['src/main.js'], ['src/cli.js', 'version'], serverArguments, commandArguments]) {
     const ended = await startProgram(t, [older as string, ...words], {}).ended
     assert.deepEqual([ended.code, ended.stdout], [1, ''])
@@ -35,7 +32,7 @@ testOf('an older Node explains what to do and returns 1', withOlder, async (t) =
   }
 })
 
-testOf('bin/waymark.js finds Node 26 under an older Node', withOlder, async (t) => {
+test('bin/waymark.js finds Node 26 under an older Node', withOlder, async (t) => {
   const { code, stdout, stderr } = await startProgram(t, [older as string, launcher, 'version'], {}).ended
   assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
 })
@@ -132,7 +129,7 @@ test('the server stops when npx is killed', async (t) => {
       () => false,
       () => true,
     )
-  await eventually(isGone, 20_000)
+  await eventually(isGone)
 })
 
 test('bin/waymark.js knows the Node packages', () => {

@@ -237,7 +237,7 @@ test('Ctrl-C stops a plan and an application, kill stops it anywhere, and the ne
   const rows = Array.from({ length: count }, (_, n) => `https://sip.example/k${n},,,,https://tea.example/${n},1,Active`)
   const { json, variables, storage, file } = await newPlace(t, rows)
   assert.ok(storage.location.engine === 'sqlite')
-  const database = new DatabaseSync(storage.location.path, { readOnly: false, timeout: 5_000 })
+  const database = new DatabaseSync(storage.location.path, { readOnly: false, timeout: 300_000 })
   t.after(() => database.close())
   const start = (...args: string[]) => startProgram(t, [process.execPath, ...commandArguments, ...args], variables)
   const stored = () => Number(database.prepare('select count(*) as n from links').get()?.n)

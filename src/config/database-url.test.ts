@@ -24,6 +24,7 @@ test('accepts the parameters that pg reads', () => {
     '?application_name=links&lock_timeout=100&statement_timeout=1000',
     '?host=/var/run/postgresql&port=5433&user=a&password=hunter2',
     '?sslmode=require&sslrootcert=/etc/ca.pem&sslcert=a&sslkey=b',
+    '?connect_timeout=10',
     '?ssl=true',
     '?ssl=1',
     '?ssl=0',
@@ -37,9 +38,15 @@ test('accepts the parameters that pg reads', () => {
 })
 
 test('names a parameter that pg ignores', () => {
-  for (const name of ['channel_binding', 'connect_timeout', 'sslmod', 'SSLMODE', 'sslpassword', 'client_encoding']) {
+  for (const name of ['channel_binding', 'sslmod', 'SSLMODE', 'sslpassword', 'client_encoding']) {
     const sentence = `has an unsupported parameter: ${name}. Supported parameters: application_name, `
     assert.ok(errorOf(`${url}?sslmode=require&${name}=read-write`)?.startsWith(sentence), name)
+  }
+})
+
+test('rejects a connect_timeout that is not a number of seconds', () => {
+  for (const value of ['', '0', '1.5', '-1', '10s', '10000']) {
+    assert.equal(errorOf(`${url}?connect_timeout=${value}`), 'has an invalid connect_timeout. Use 1 to 9999 seconds.')
   }
 })
 

@@ -1,9 +1,10 @@
 import type { PostgresLocation, StorageLocation } from '../storage/port.ts'
 import { brokenEncoding } from './parsers.ts'
 
-/** Parameters that `pg` reads. It ignores other parameters, even if libpq knows them. */
+/** Parameters that `pg` or our pool reads. Both ignore other parameters, even if libpq knows them. */
 const parameters = [
   'application_name',
+  'connect_timeout',
   'fallback_application_name',
   'host',
   'idle_in_transaction_session_timeout',
@@ -79,6 +80,9 @@ export function checkPostgresUrl(url: string): string {
   }
   const repeated = parameters.find((name) => parsed.searchParams.getAll(name).length > 1)
   if (repeated !== undefined) throw new Error(`has the parameter ${repeated} more than once.`)
+  if (!/^[1-9]\d{0,3}$/.test(parsed.searchParams.get('connect_timeout') ?? '1')) {
+    throw new Error('has an invalid connect_timeout. Use 1 to 9999 seconds.')
+  }
   checkTls(Object.fromEntries(parsed.searchParams))
   return url
 }

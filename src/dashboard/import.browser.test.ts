@@ -46,7 +46,7 @@ for (const [width, options] of [
   [1280, {}],
   [390, phone()],
 ] as const) {
-  test(`moves ${links} links in from Bitly, and proves them, at ${width} px`, { skip, timeout: 300_000 }, async (t) => {
+  test(`moves ${links} links in from Bitly, and proves them, at ${width} px`, { skip }, async (t) => {
     const app = await startApp({ proofHosts: await startOld(t) })
     await app.send('POST', '/api/v1/domains', { json: { name: host } })
     const { page, complaints } = await openWindow(options)

@@ -32,8 +32,6 @@ const layoutRules = ['color-contrast', 'target-size', 'scrollable-region-focusab
 
 test('every page fits screens from 320 pixels (400 % of 1280), has touch targets of 44 pixels, and axe and the console report no issue', {
   skip,
-  // Axe takes most of a minute of CPU time, and the browser shares the processors with other tests.
-  timeout: 300_000,
 }, async () => {
   const { page, context, complaints, requests } = await visit('/app/about')
   const device = await context.newCDPSession(page)

@@ -107,7 +107,7 @@ for (const [what, file] of [
   ['comments', `INSERT INTO t (a) VALUES (1);\n${'/* '.repeat(1_000_000)}`],
   ['dollar quotes', `PRAGMA x;\n${Array.from({ length: 300_000 }, (_, at) => `$t${at}$`).join(' ')}`],
 ] as const) {
-  test(`reads ${what} that are never closed once`, { timeout: 20_000 }, async () => {
+  test(`reads ${what} that are never closed once`, { timeout: 120_000 }, async () => {
     assert.match(await failureOf(file, { type: 'sql' }), /line 2, column 1: a quote or a comment is never closed/)
   })
 }

@@ -7,8 +7,8 @@ import { isBroken } from './errors.ts'
 
 /** The server cancels a statement that runs longer. Milliseconds. */
 const statementTimeoutMs = 2_500
-/** Timeout of opening a connection, and of waiting for a free one. Milliseconds. */
-const connectTimeoutMs = 1_500
+/** Timeout of opening a connection, and of waiting for a free one, unless the URL has `connect_timeout`. Seconds. */
+const connectTimeout = 1.5
 /** A slower response ends its connection. A request to a silent server thus fails after 4.5 s. Milliseconds. */
 const answerTimeoutMs = statementTimeoutMs + 500
 /** A connection that is idle for longer is closed. Milliseconds. */
@@ -75,7 +75,7 @@ export function settingsOf(url: string): pg.ClientConfig {
     connectionString: verifyingServer(url),
     types,
     application_name: 'waymark',
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: 1000 * Number(new URL(url).searchParams.get('connect_timeout') ?? connectTimeout),
     statement_timeout: statementTimeoutMs,
     query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: answerTimeoutMs,
