@@ -39,7 +39,7 @@ export const messages = {
     '{label} must be a complete URL: write {hint}.',
   ],
   'unsupported_scheme.url': 'Only http:// and https:// are supported: write {hint}.',
-  'unsupported_scheme.destination': 'Only the schemes {schemes} are supported: write {hint}.',
+  'unsupported_scheme.destination': 'Only the schemes {schemes} are supported.',
   'doubled_scheme.url': 'Write the scheme only once: write {hint}.',
   'scheme_alone.url': 'The URL must have an address or a number after its scheme: write {hint}.',
   'has_credentials.url': 'Leave out the user name and password: write {hint}.',

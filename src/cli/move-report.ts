@@ -1,14 +1,14 @@
 /** What commands print about imports. */
 import { readOwnUrl } from '../config/config.ts'
 import { formatCount, quantity } from '../dashboard/parts/format.ts'
-import { lossText, outcomeNames, sourceNames } from '../dashboard/parts/imports.ts'
+import { countRows, lossText, outcomeNames, plainAddress, sourceNames } from '../dashboard/parts/imports.ts'
 import { domainRecords } from '../domains/store.ts'
 import { found } from '../errors.ts'
 import type { ImportActions } from '../imports/actions.ts'
 import { columnFields } from '../imports/csv-columns.ts'
 import { findHosts } from '../imports/proofs/store.ts'
 import { vendors } from '../imports/refusals.ts'
-import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
+import { type Import, type ImportRow, type ImportRowsQuery, isLeftOut } from '../imports/schema.ts'
 import type { StoredImport } from '../imports/store.ts'
 import { findAddresses } from '../instance/store.ts'
 import { findLinkDomain } from '../links/store.ts'
@@ -39,8 +39,8 @@ export async function describeImport(context: ReportContext, record: Import): Pr
   return joined([
     `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
     error !== null && `The file can’t be imported. ${withOptionNames(error.message)}`,
-    countsOf('OUTCOME', outcomes, outcomeNames),
-    figuresOf(record),
+    countsOf('OUTCOME', outcomes, { ...outcomeNames, refuse: errorsText(stored) }),
+    figuresOf(record, isPlan ? stored.options.time_zone : null),
     lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),
     isPlan && columnsOf(stored),
     isPlan && (await hostsOf(context, stored)),
@@ -58,13 +58,22 @@ function joined(parts: readonly (string | false)[]): string {
 function countsOf<Name extends string>(
   title: string,
   counts: Readonly<Record<Name, number>>,
-  names: Readonly<Record<Name, string>>,
+  names: Readonly<Record<NoInfer<Name>, string>>,
 ): string {
   const all = Object.entries<number>(counts).filter(([, count]) => count > 0)
   return table([[title, 'COUNT', ''], ...all.map(([name, count]) => [name, formatCount(count), names[name as Name]])])
 }
 
-function figuresOf(record: Import): string {
+/** Names refused rows. Hosts without a domain are questions, so they are counted apart. */
+function errorsText(stored: StoredImport): string {
+  const { unmapped } = countRows(stored)
+  return unmapped === 0
+    ? outcomeNames.refuse
+    : `${outcomeNames.refuse}, ${formatCount(unmapped)} of them without a domain`
+}
+
+/** `zone` is that of times without one. */
+function figuresOf(record: Import, zone: string | null): string {
   const { exact, case_insensitive, new_tags, clicks, click_days, first_link_at, last_link_at } = record
   const spelling = exact === 0 ? '' : ` (${formatCount(exact)} case-sensitive)`
   const figures = [
@@ -72,6 +81,7 @@ function figuresOf(record: Import): string {
     quantity(new_tags, 'new tag'),
     quantity(clicks, 'click') + (click_days === 0 ? '' : `, with times on ${quantity(click_days, 'day')} of links`),
     ...(first_link_at === null ? [] : [`created from ${first_link_at.slice(0, 10)} to ${last_link_at?.slice(0, 10)}`]),
+    ...(first_link_at === null || zone === null ? [] : [`times without a zone are in ${zone}`]),
   ]
   return `${figures.join('; ')}.`
 }
@@ -91,9 +101,10 @@ function columnsOf({ columns, source }: StoredImport): string | false {
 }
 
 /** Lists the hosts without a domain, with the options to add. */
-async function hostsOf({ db, account }: ReportContext, { summary }: StoredImport): Promise<string | false> {
+async function hostsOf({ db, account }: ReportContext, { summary, options }: StoredImport): Promise<string | false> {
   const domain = (await findLinkDomain(db, account, null))?.name ?? 'your.domain'
-  const lines = summary.unmapped_hosts.map(({ host, rows }) => {
+  const open = summary.unmapped_hosts.filter(({ host }) => !isLeftOut(options, host))
+  const lines = open.map(({ host, rows }) => {
     const pair = host === '' ? `'*=${domain}'` : `${host}=${domain}`
     const own = host === '' || vendors.includes(host) ? '' : `, or run ${program} domains create ${host}`
     return [`  ${host || '(no host)'}`, quantity(rows, 'row'), `add --domain-map ${pair}${own}`]
@@ -129,7 +140,8 @@ async function samplesOf(context: ReportContext, id: number): Promise<string | f
 }
 
 function addressesOf({ addresses }: ImportRow): string {
-  return addresses.map(({ short_url, exact }) => `${short_url}${exact ? ' (exact)' : ''}`).join(', ') || '(generated)'
+  const all = addresses.map(({ short_url, exact }) => `${plainAddress(short_url ?? '')}${exact ? ' (exact)' : ''}`)
+  return all.join(', ') || '(generated)'
 }
 
 /** Returns the first rows that a filter selects: their API records and their stored rows. */
@@ -151,7 +163,8 @@ async function problemsOf(context: ReportContext, { id, outcomes }: Import, outc
   const rows = await findRows(context, id, { outcome }, maxProblems)
   const isPart = outcomes[outcome] > rows.length
   const all = isPart ? ` To see all, run ${program} move rows ${id} --outcome ${outcome} --limit 1000` : ''
-  return rows.length > 0 && `${outcomeNames[outcome]}:${all}\n${rowTable(rows.map(({ row }) => row))}`
+  const effect = outcome === 'refuse' ? ' (left out; they don’t block the others)' : ''
+  return rows.length > 0 && `${outcomeNames[outcome]}${effect}:${all}\n${rowTable(rows.map(({ row }) => row))}`
 }
 
 /** Returns a table of rows. */
@@ -159,7 +172,7 @@ export function rowTable(rows: readonly ImportRow[]): string {
   const lines = rows.map(({ id, line, outcome, addresses, message, url, link_id }) => {
     const results = new Set(addresses.flatMap(({ proof }) => proof?.result ?? []))
     const reason = outcome === 'conflict' ? `Link ${link_id} has the address.` : withOptionNames(message ?? '')
-    const old = addresses.map(({ old_url }) => old_url).join(', ')
+    const old = addresses.map(({ old_url }) => plainAddress(old_url)).join(', ')
     return [String(id), String(line ?? '-'), outcome, old || '-', url ?? '-', reason || [...results].join(', ') || '-']
   })
   return table([['ROW', 'LINE', 'OUTCOME', 'ADDRESS', 'URL', 'NOTE'], ...lines])
@@ -193,7 +206,7 @@ export async function describeProof(context: ReportContext, { id, proof }: Impor
       row.addresses.flatMap(({ old_url, proof: each }, at) => {
         if (each?.result !== result) return []
         const reason = stored.addresses[at]?.reason?.replaceAll('_', ' ')
-        return [[old_url, reason ?? responseOf(each.old), responseOf(each.new)]]
+        return [[plainAddress(old_url), reason ?? responseOf(each.old), responseOf(each.new)]]
       }),
     )
     return rows.length > 0 && all + table([['ADDRESS', 'OLD SERVICE', 'HERE'], ...lines])

@@ -1,6 +1,8 @@
 /** The commands that move links from other services: they plan, apply, prove and undo imports. */
 import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
+import { calendarOf } from '../accounts/calendar.ts'
+import { findTimeZones } from '../accounts/store.ts'
 import { formatCount, quantity } from '../dashboard/parts/format.ts'
 import { sourceNames } from '../dashboard/parts/imports.ts'
 import { found } from '../errors.ts'
@@ -42,7 +44,7 @@ export const moveCommands = {
       json: flag('print the plan as JSON'),
     },
     notes: wrapped(
-      `The file can have any size. --domain-map and --column can be repeated. A host that is a domain of the account needs no --domain-map. The exit code is 1 if rows have errors or conflicts. Plans are deleted after 7 days, unless they are applied, and the oldest ones of an account with more than 20.`,
+      `The file can have any size. --domain-map and --column can be repeated. Without --time-zone, times without an offset are in the time zone of the account. A host that is a domain of the account needs no --domain-map. The exit code is 1 if rows have errors or conflicts. Plans are deleted after 7 days, unless they are applied, and the oldest ones of an account with more than 20.`,
       0,
     ),
     run: async (
@@ -52,7 +54,9 @@ export const moveCommands = {
     ) => {
       const options = { ...given, ...(generates && { 'generate-aliases': 'true' }) }
       const fields = await withIds(db, account, givenFields(importOptions, options))
-      const values = () => ({ type: typeOf(file), options: checkedFields(importOptions, fields) })
+      const { timeZone } = calendarOf(await findTimeZones(db, account))
+      const zoned = { time_zone: timeZone, ...fields }
+      const values = () => ({ type: typeOf(file), options: checkedFields(importOptions, zoned) })
       return withImports({ db, account }, terminal, async (imports) => {
         const plan = () => imports.plan(actor, bytesOf(file, terminal), values())
         const { record } = (await submit(importOptions, fields, plan, 'body')).shown

@@ -15,8 +15,8 @@ import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { freeAlias } from './free-alias.ts'
 import { readChange, readNewLink } from './links.ts'
-import { refusals, unmapped } from './refusals.ts'
-import { type ImportOptions, leftOut } from './schema.ts'
+import { omitted, refusals, unmapped } from './refusals.ts'
+import { type ImportOptions, isLeftOut } from './schema.ts'
 import { type Decision, entriesWith, findRows, type StagedAddress, type StagedRow } from './staging/store.ts'
 
 /** What decisions depend on, apart from the rows. */
@@ -52,7 +52,8 @@ interface Located extends StagedAddress {
   readonly alias: string
 }
 
-type Refused = Pick<Decision, 'code' | 'message'>
+/** Why a row stores nothing. The outcome is `refuse` by default. */
+type Refused = Pick<Decision, 'code' | 'message'> & Partial<Pick<Decision, 'outcome'>>
 
 /** Decides about rows that follow each other in the file. The rows before them have their decisions already. */
 export async function decideRows(tx: Db, plan: PlanContext, rows: readonly StagedRow[]): Promise<DecidedRow[]> {
@@ -96,7 +97,7 @@ function locate({ domains, options }: PlanContext, { content, addresses }: Stage
   const located: Located[] = []
   for (const address of addresses) {
     const { host, path } = address
-    if (options.domain_map?.[host] === leftOut) continue
+    if (isLeftOut(options, host)) continue
     const domain = domains.get(host)
     if (domain == null) return unmapped(host)
     if (path === '') return refusals.root
@@ -106,8 +107,8 @@ function locate({ domains, options }: PlanContext, { content, addresses }: Stage
     located.push({ ...address, domain, domain_id: domain.id, alias, legacy, exact: false })
   }
   const host = addresses[0]?.host ?? content.host ?? ''
-  if (located.length === 0 && !domains.get(host)) return unmapped(host)
-  return located
+  if (located.length > 0 || domains.get(host)) return located
+  return isLeftOut(options, host) ? omitted(host) : unmapped(host)
 }
 
 /** What the file knows about the addresses of some rows. */
@@ -252,7 +253,8 @@ async function decide(
 ): Promise<DecidedRow> {
   const figures = figuresOf(row, known.sums)
   if (!Array.isArray(addresses)) {
-    return resultFor(row, figures, [])('refuse', { code: addresses.code, message: addresses.message })
+    const { outcome = 'refuse', code, message } = addresses
+    return resultFor(row, figures, [])(outcome, { code, message })
   }
   const url = row.content.fields.url ?? ''
   const { exact = '' } = row.content.fields

@@ -137,6 +137,8 @@ test('refuses rows with a code, and never the file', async () => {
   for (const { outcome, message } of planned.shown) assert.equal(typeof message === 'string', outcome === 'refuse')
   assert.deepEqual([planned.clicks, planned.case_insensitive, planned.outcomes.refuse], [0, 1, 14])
   assert.match(planned.shown[0].message, /homepage_url/)
+  // Another scheme would be another address.
+  assert.equal(planned.shown[7].message, 'Only the schemes http, https, mailto, tel and sms are supported.')
   await applyImport(place, planned)
   assert.deepEqual(
     (await linksOf(place)).map(({ alias }) => alias),
@@ -357,18 +359,23 @@ test('generates aliases for rows without one, if asked', async () => {
   )
 })
 
-test('leaves out the addresses of a host with `-`, and refuses rows that have no others', async () => {
+test('leaves out the addresses of a host with `-`, and rows that have no others', async () => {
   const place = await newPlace(app)
   const host = place.domain.name
   const file = `Link,Custom Link,Destination URL
 https://bit.ly/a1,https://${host}/Menu,${tea}/
 https://bit.ly/a2,,${tea}/cups
+/a3,,${tea}/pots
 `
-  assert.deepEqual(outcomesOf(await planFile(place, file)), ['unmapped_host', 'unmapped_host'])
-  const planned = await planFile(place, file, { domain_map: 'bit.ly=-' })
-  assert.deepEqual(outcomesOf(planned), ['store', 'unmapped_host'])
+  assert.deepEqual(outcomesOf(await planFile(place, file)), Array(3).fill('unmapped_host'))
+  const planned = await planFile(place, file, { domain_map: 'bit.ly=-,*=-' })
+  assert.deepEqual(planned.outcomes, { ...planned.outcomes, store: 1, skip: 2, refuse: 0 })
+  assert.deepEqual(
+    planned.shown.map(({ message }: Json) => message),
+    [null, 'Addresses on bit.ly are left out.', 'Rows without a host are left out.'],
+  )
   assert.equal(planned.case_insensitive, 1)
-  assert.deepEqual(planned.unmapped_hosts, ['bit.ly'])
+  assert.deepEqual(planned.unmapped_hosts, ['bit.ly', '*'])
   await applyImport(place, planned)
   const [menu, ...others] = await linksOf(place)
   assert.deepEqual([menu.alias, others], ['Menu', []])

@@ -20,6 +20,12 @@ export function unmapped(host: string): Reason {
   return { code: 'unmapped_host', message }
 }
 
+/** Returns why a row with this host is left out: the domain map says so. */
+export function omitted(host: string): Reason & { readonly outcome: 'skip' } {
+  const what = host === '' ? 'Rows without a host' : `Addresses on ${host}`
+  return { outcome: 'skip', code: 'unmapped_host', message: `${what} are left out.` }
+}
+
 export const refusals = {
   numbers: { code: 'alias_taken', message: 'The address is taken, and so are those with a number.' },
   root: { code: 'root_link', message: 'The address has no path. Set the homepage_url of the domain instead.' },

@@ -204,7 +204,7 @@ export class RowReader {
   #time(draft: Draft, [value, name]: readonly [value: unknown, name: string]): string | null {
     const time = this.#options.times.parse(value)
     if (time !== undefined) return time
-    refuse(draft, 'invalid_time', name, value, 'is not a time such as 2026-11-20T12:00:00Z or 2026-11-20 12:00:00')
+    refuse(draft, 'invalid_time', name, value, 'is not a time such as 2026-11-20T12:00:00Z or 2026-11-20 12:00')
     return null
   }
 

@@ -48,6 +48,11 @@ function pairs(
 /** The domain of hosts whose addresses are left out. */
 export const leftOut = '-'
 
+/** Returns whether the addresses of a host are left out. '' stands for rows without a host. */
+export function isLeftOut({ domain_map }: Pick<ImportOptions, 'domain_map'>, host: string): boolean {
+  return domain_map?.[host || '*'] === leftOut
+}
+
 function hostPair(host: string, domain: string): readonly [string, string] | null {
   const [from, to] = [host === '*' ? host : domainToASCII(host), domain === leftOut ? domain : domainToASCII(domain)]
   return from === '' || to === '' ? null : [from, to]
@@ -67,7 +72,7 @@ const timeZone: Rule<string> = {
 }
 
 const hosts =
-  'Domains for the hosts of the file, as `old.host=domain.name` pairs with commas between them. `*` stands for rows without a host, and `-` in place of a domain leaves out the addresses of a host if their rows have others. A host that is a domain of the account needs no pair.'
+  'Domains for the hosts of the file, as `old.host=domain.name` pairs with commas between them. `*` stands for rows without a host, and `-` in place of a domain leaves out the addresses of a host, and rows that have no others. A host that is a domain of the account needs no pair.'
 const columns =
   'Fields for the columns of a `csv` file, as `Column name=field` pairs with commas between them. `-` leaves a column out.'
 const aliases = 'If true, rows of a `csv` file without an alias get a generated one. Printed links will not work then.'
@@ -147,15 +152,15 @@ export const importRowSchema = Type.Object(
     id: Type.Integer({ minimum: 1, description: 'The position in the file.' }),
     line: orNull(Type.Integer({ minimum: 1 }), 'The line in the file; null if it has none.'),
     outcome: Type.Enum([...outcomes], { description: 'What happens to the row.' }),
-    code: orNull(Type.String(), 'Why the row is refused, for programs.'),
-    message: orNull(Type.String(), 'Why the row is refused, in a sentence.'),
+    code: orNull(Type.String(), 'Why the row is refused or left out, for programs.'),
+    message: orNull(Type.String(), 'Why the row is refused or left out, in a sentence.'),
     link_id: orNull(idSchema, 'The link that the row has stored, or that has its address.'),
     url: orNull(Type.String(), 'The destination.'),
     addresses: Type.Array(
       Type.Object(
         {
-          old_url: Type.String({ description: 'The address in the file.' }),
-          short_url: orNull(Type.String(), 'The address here; null if there is none.'),
+          old_url: Type.String({ description: 'The address in the file, always with `https` and without a port.' }),
+          short_url: orNull(Type.String(), 'The address here, as links have it; null if there is none.'),
           exact: Type.Boolean({ description: 'Whether only this spelling matches.' }),
           proof: orNull(
             Type.Object(
@@ -197,6 +202,8 @@ const rowExample = {
 export interface ImportRowsQuery extends PageQuery {
   readonly outcome: Outcome | null
   readonly proof: ProofResult | null
+  /** Only rows whose host has no domain, or only others. Pages use it, the API doesn't have it. */
+  readonly isUnmapped?: boolean | undefined
 }
 
 const order = 'The field to sort by. Ids are in the order of creation.'

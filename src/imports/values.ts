@@ -41,7 +41,9 @@ export function storable(text: string): string {
   return text.replaceAll('\0', '\u0001').toWellFormed()
 }
 
-const timePattern = /^(\d{4})-(\d\d)-(\d\d)(?:[t ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(z|[+-]\d\d(?::?\d\d)?)?)?$/i
+/** Spreadsheets leave out seconds and the first 0 of hours; databases put a space before an offset or `UTC`. */
+const timePattern =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[t ] ?(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?: ?(z|utc|gmt|[+-]\d\d(?::?\d\d)?))?)?$/i
 
 /** Returns the difference from UTC of an offset such as `+0200`, in milliseconds. Null if it is none. */
 export function parseOffset(text: string): number | null {
@@ -78,7 +80,7 @@ export class FileTimes {
     )
       return undefined
     const localMs = date.getTime() + Number(second) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
-    const offset = zone === undefined ? this.#offset(localMs, text) : /z/i.test(zone) ? 0 : parseOffset(zone)
+    const offset = zone === undefined ? this.#offset(localMs, text) : /^[a-z]/i.test(zone) ? 0 : parseOffset(zone)
     return offset === null ? undefined : new Date(localMs - offset).toISOString()
   }
 

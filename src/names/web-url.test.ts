@@ -206,10 +206,9 @@ describe('parseDestination', () => {
     for (const text of ['whatsapp://send?text=ü', 'slack:x', 'fax:4930123456']) {
       assert.equal(parsed(text), text)
       const { message } = schemeRefusal(text, ['skype'])?.at('url') ?? {}
-      assert.match(message ?? '', /^Only the schemes http, https, mailto, tel, sms and skype are supported: write /)
+      assert.match(message ?? '', /^Only the schemes http, https, mailto, tel, sms and skype are supported\.$/)
       assert.equal(schemeRefusal(text, ['whatsapp', 'slack', 'fax']), null)
     }
-    assert.match(schemeRefusal('ftp://acme.com/x', [])?.at('url').message ?? '', / write https:\/\/acme\.com\/x\.$/)
   })
 
   test('rejects unsafe schemes, spaces, hidden characters, and schemes without more', () => {

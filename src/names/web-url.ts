@@ -25,7 +25,7 @@ export function parseDestination(text: string, maxLength: number): string | Refu
 export function schemeRefusal(url: string, further: readonly string[]): Refusal | null {
   const allowed = [...standardSchemes, ...further]
   if (allowed.includes(schemeOf(url) ?? '')) return null
-  return new Refusal('unsupported_scheme.destination', { schemes: listed(allowed), hint: hint(url, examineStandard) })
+  return new Refusal('unsupported_scheme.destination', { schemes: listed(allowed) })
 }
 
 /** Returns the scheme of a text in lower case (RFC 3986 §3.1); null if it has none. */
@@ -84,11 +84,6 @@ function examineDestination(text: string): Finding | null {
   if (!URL.canParse(text)) return inUrl('invalid_url')
   const hidden = findHidden('', text)
   return hidden === null ? null : inUrl(hidden)
-}
-
-/** Examines a destination that every instance must allow, as hints are. */
-function examineStandard(text: string): Finding | null {
-  return standardSchemes.includes(schemeOf(text) ?? '') ? examineDestination(text) : 'unsupported_scheme.url'
 }
 
 function examine(text: string): Finding | null {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
+import { quantity } from '../../src/dashboard/parts/format.ts'
 import { query as sql } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
@@ -57,10 +58,7 @@ describe('a file', () => {
     assert.match(page.text, /Nothing is stored yet\./)
     assert.match(
       section(page, 'links'),
-      new RegExp(
-        `${domain.name}:3080/Tea.*from ${domain.name}/Tea.*Tea\\s*acme.com/tea.*Print.*Summer.*Moved.*12`,
-        's',
-      ),
+      new RegExp(`${domain.name}/Tea.*from ${domain.name}/Tea.*Tea\\s*acme.com/tea.*Print.*Summer.*Moved.*12`, 's'),
     )
     assert.equal((await linksOf(owner)).length, 0)
     const after = await choose(owner, path, { what: 'apply' })
@@ -123,17 +121,58 @@ describe('a plan', () => {
         'https://x.example/c,https://acme.com/c,,,',
       ),
     )
-    assert.deepEqual(figures(page), ['Errors3'])
+    assert.deepEqual(figures(page), ['Left out2', 'Without a domain1'])
+    assert.match(page.text, /1 row still needs a domain: choose it below\. 2 rows would be left out/)
     assert.match(page.text, /Links on bit\.ly \(2 rows\)/)
     assert.match(page.text, /bit\.ly belongs to the service, so addresses on it can’t move/)
-    assert.match(section(page, 'rows'), /bit\.ly\/a.*No domain is chosen for its host/s)
+    assert.match(section(page, 'rows'), /x\.example\/c.*No domain is chosen for its host/s)
+    const left = await owner.browser.open(`${path}?outcome=skip`)
+    assert.match(section(left, 'rows'), /bit\.ly\/a.*Addresses on bit\.ly are left out\./s)
     const next = await choose(owner, path, { 'host.bit.ly': owner.domain.name })
-    assert.deepEqual(figures(next), ['New links2', 'Errors1'])
+    assert.deepEqual(figures(next), ['New links2', 'Without a domain1'])
     assert.equal(next.value('host.bit.ly'), owner.domain.name)
+    // Nothing is left out without an answer.
+    assert.match(next.text, /Update the plan/)
+    assert.doesNotMatch(next.text, /Import 2 links/)
+    const asked = await owner.browser.submit(next, path, { what: 'apply' })
+    assert.equal(asked.status, 422)
+    assert.match(asked.page.text, /Choose a domain, or leave these rows out\./)
+    const answered = await choose(owner, path, { 'host.x.example': '-' })
+    assert.match(answered.text, /Import 2 links, leave out 1 row/)
     const result = await choose(owner, path, { what: 'apply' })
     assert.match(section(result, 'dns'), /Links to bit\.ly keep going to the old service/)
     assert.equal((await linksOf(owner)).length, 2)
   })
+
+  const heads = [
+    'Link,Custom Link,Date created,Title,Destination URL,Engagements,Status',
+    'short_url,alias,created_at,title,url,clicks,state',
+  ]
+  for (const [head, answer, others, stored] of [
+    [heads[0], 'left out', ', leave out 2 rows', 2],
+    [heads[0], 'copied', '', 4],
+    [heads[1], 'left out', ', leave out 3 rows', 1],
+    [heads[1], 'copied', '', 4],
+  ] as const) {
+    test(`with the columns ${head} is applied with the addresses on bit.ly ${answer}`, async () => {
+      const owner = await newOwner(app)
+      const { name } = owner.domain
+      const row = (short: string, custom: string) =>
+        `${short},${custom},2025-03-09 07:15,Tea,https://acme.com/${custom.length},"2,048",Active`
+      const rows = [
+        row('https://bit.ly/4a', head === heads[0] ? `https://${name}/menu` : 'menu'),
+        ...[row('https://bit.ly/4b', ''), row(`https://${name}/py1`, ''), row('bit.ly/4c', '')],
+      ]
+      const { page, path } = await plan(owner, [head, ...rows].join('\n'), { time_zone: 'UTC' })
+      assert.match(figures(page).join(), /^New links\d,Left out\d,/)
+      const last = answer === 'copied' ? await choose(owner, path, { 'host.bit.ly': name }) : page
+      assert.match(last.text, new RegExp(`Import ${quantity(stored, 'link')}${others}$`))
+      const result = await choose(owner, path, { what: 'apply' })
+      assert.deepEqual(result.said, [])
+      assert.match(section(result, 'progress'), /Imported just now/)
+      assert.equal((await linksOf(owner)).length, stored)
+    })
+  }
 
   test('asks for 25 hosts at a time', async () => {
     const owner = await newOwner(app)
@@ -142,7 +181,7 @@ describe('a plan', () => {
     assert.match(page.text, /5 other hosts will follow/)
     const all = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`host.h${n}.example`, owner.domain.name]))
     const next = await choose(owner, path, all)
-    assert.deepEqual(figures(next), ['New links25', 'Errors5'])
+    assert.deepEqual(figures(next), ['New links25', 'Without a domain5'])
     assert.match(next.text, /Links on h29\.example \(1 row\)/)
   })
 

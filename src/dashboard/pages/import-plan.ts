@@ -7,7 +7,14 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/refusals.ts'
-import { type Import, type ImportOptions, importOptions, leftOut, type Outcome } from '../../imports/schema.ts'
+import {
+  type Import,
+  type ImportOptions,
+  importOptions,
+  isLeftOut,
+  leftOut,
+  type Outcome,
+} from '../../imports/schema.ts'
 import type { ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -18,11 +25,11 @@ import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { changedValues } from '../parts/changes.ts'
 import { checkbox, collapsibleSection, FormState, radioGroup, selectField, textField } from '../parts/fields.ts'
 import { formatCount, formatDay, quantity } from '../parts/format.ts'
-import { importSteps, lossText, originOf } from '../parts/imports.ts'
+import { countRows, importSteps, lossText, originOf } from '../parts/imports.ts'
 import { destination, truncateMiddle } from '../parts/links.ts'
 import { notice } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
-import { formZone, timeZoneField } from '../parts/time-zones.ts'
+import { accountZone, formZone, timeZoneField } from '../parts/time-zones.ts'
 import { valuesIn } from '../record-forms.ts'
 import { figures, firstRows, newAddress, oldAddress, type RowServices, rowsSection } from './import-rows.ts'
 
@@ -31,8 +38,11 @@ export interface ShownImport {
   readonly record: Import
 }
 
-/** Returns the values of the form of a plan. */
-export function planValues({ source, options, columns, summary }: StoredImport): Readonly<Record<string, string>> {
+/** Returns the values of the form of a plan. `zone` is for times without one if the plan names none. */
+export function planValues(
+  { source, options, columns, summary }: StoredImport,
+  zone: string,
+): Readonly<Record<string, string>> {
   const { conflict, space_id, tag, domain_map, time_zone, generate_aliases } = options
   const mapped = new Map(Object.entries(domain_map ?? {}))
   const hosts = Object.fromEntries(
@@ -42,16 +52,20 @@ export function planValues({ source, options, columns, summary }: StoredImport):
   if (source !== 'csv') return { ...ofAll, ...hosts }
   const fields = Object.fromEntries(columns.map(({ field }, at) => [`column.${at}`, field ?? '-']))
   const generates = generate_aliases ? 'true' : ''
-  return { ...ofAll, ...hosts, ...fields, time_zone: time_zone ?? 'UTC', generate_aliases: generates }
+  return { ...ofAll, ...hosts, ...fields, time_zone: time_zone ?? zone, generate_aliases: generates }
 }
 
 /** Hosts that the form asks for at once, because each has a select with all domains. The others follow. */
 const maxHosts = 25
 
-/** The hosts that the form asks for. `*` stands for rows without a host. */
+/** The hosts whose rows have no domain yet. `*` stands for rows without a host. */
+function openHosts({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): string[] {
+  return summary.unmapped_hosts.flatMap(({ host }) => (isLeftOut(options, host) ? [] : [host || '*']))
+}
+
+/** The hosts that the form asks for, the open ones first. */
 function hostsOf({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): string[] {
-  const unmapped = summary.unmapped_hosts.map(({ host }) => host || '*')
-  return [...new Set([...unmapped, ...Object.keys(options.domain_map ?? {})])].slice(0, maxHosts)
+  return [...new Set([...openHosts({ options, summary }), ...Object.keys(options.domain_map ?? {})])].slice(0, maxHosts)
 }
 
 /** Returns the options that the form chooses. Throws `validation_failed`. */
@@ -86,7 +100,9 @@ function lacksAliases(stored: StoredImport): boolean {
 export function openQuestions(stored: StoredImport): Violation[] {
   const question = (field: string, reason: string) => new Refusal('not_allowed.part', { reason }).at(field)
   const { conflict } = stored.summary.outcomes
+  const hosts = openHosts(stored).slice(0, maxHosts)
   return [
+    ...hosts.map((host) => question(`host.${host}`, 'Choose a domain, or leave these rows out.')),
     ...(conflict > 0 ? [question('conflict', 'Choose what happens to these rows.')] : []),
     ...(lacksAliases(stored) && !stored.options.generate_aliases
       ? [question('generate_aliases', 'Choose the column with the alias, or confirm that aliases are generated.')]
@@ -100,43 +116,63 @@ export async function planPage(
   request: PageRequest,
   services: RowServices,
 ): Promise<PageContent> {
-  const state = given ?? new FormState(planValues(stored))
+  const state = given ?? new FormState(planValues(stored, accountZone(request)))
   const names = Object.values(stored.options.domain_map ?? {}).filter((name) => name !== leftOut)
   const choices = await loadChoices(services.storage, request.account, { spaces: [stored.options.space_id] })
   const isWriter = allows(request.actor, 'imports:write')
   const questions = html`${columnQuestion(stored, state)}${hostQuestions(stored, state, choices, names)}${conflictQuestion(stored, state)}`
   const settings = settingsFold(stored, state, choices, request)
   const path = `/app/import/${record.id}`
-  const form = html`<form method="post" action="${path}" class="form" novalidate>${onceField()}${state.withErrors(html`${questions}${settings}`)}
-<div class="actions">${submitButton({ label: 'Update the plan', weight: 'plain' })}${applyButton(record)}${linkButton({ label: 'Start over', href: '/app/import' })}</div></form>`
-  const body = html`${importSteps('plan')}<p>Nothing is stored yet. ${unusedText(record)}</p>${planFigures(record)}
+  const form = html`<form method="post" action="${path}" class="form" id="${formId}" novalidate>${onceField()}${state.withErrors(html`${questions}${settings}`)}</form>`
+  const body = html`${importSteps('plan')}<p>Nothing is stored yet. ${unusedText(stored)}</p>${planFigures(stored)}
 ${lossList(record)}${isWriter ? form : null}
-${await previewSection(stored, record, request, services)}${await rowsSection(record, request, services)}`
+${await previewSection(stored, record, request, services)}${await rowsSection(stored, request, services)}
+${isWriter ? planButtons(stored) : null}`
   return {
     title: `Import ${originOf(record.source)}: plan`,
     heading: `Import ${originOf(record.source)}`,
     section: 'links',
+    action: isWriter ? linkButton({ label: 'Start over', href: '/app/import' }) : null,
     body,
   }
 }
 
-/** Returns a sentence about rows that store nothing. */
-function unusedText({ outcomes }: Import): string | null {
-  const unused = outcomes.skip + outcomes.refuse
-  return unused === 0 ? null : `${quantity(unused, 'row')} would be left out: see the reasons below.`
+/** Returns sentences about rows that store nothing. */
+function unusedText(stored: StoredImport): string {
+  const { unmapped, skip, refuse } = countRows(stored)
+  return [
+    ...(unmapped > 0
+      ? [`${quantity(unmapped, 'row')} still need${unmapped === 1 ? 's' : ''} a domain: choose it below.`]
+      : []),
+    ...(skip + refuse > 0 ? [`${quantity(skip + refuse, 'row')} would be left out: see the reasons below.`] : []),
+  ].join(' ')
 }
 
-function applyButton({ outcomes }: Import): Html | null {
+/** The form of the plan. Its buttons are in a bar that stays visible. */
+const formId = 'plan'
+
+/** Renders the buttons. Without an open question, the primary one imports, and says how many rows it leaves out. */
+function planButtons(stored: StoredImport): Html {
+  const { outcomes } = stored.summary
   const created = outcomes.store + outcomes.rename
   const parts = [
     ...(created > 0 || outcomes.update === 0 ? [`Import ${quantity(created, 'link')}`] : []),
     ...(outcomes.update > 0 ? [`${created > 0 ? 'update' : 'Update'} ${quantity(outcomes.update, 'link')}`] : []),
   ]
-  const isUseless = created + outcomes.update + outcomes.conflict === 0
-  return isUseless ? null : submitButton({ label: parts.join(', '), name: 'what', value: 'apply' })
+  const unused = outcomes.skip + outcomes.refuse
+  if (unused > 0) parts.push(`leave out ${quantity(unused, 'row')}`)
+  const update = { label: 'Update the plan', form: formId }
+  const apply = { form: formId, name: 'what', value: 'apply' }
+  const isOpen = openQuestions(stored).length > 0
+  const buttons =
+    isOpen || created + outcomes.update === 0
+      ? submitButton({ ...update, ...(isOpen && apply) })
+      : html`${submitButton({ ...update, weight: 'plain' })}${submitButton({ ...apply, label: parts.join(', ') })}`
+  return html`<div class="actions pinned">${buttons}</div>`
 }
 
-function planFigures({ outcomes, clicks, new_tags, first_link_at: first, last_link_at: last }: Import): Html {
+function planFigures(stored: StoredImport): Html {
+  const { clicks, new_tags, first_link_at: first, last_link_at: last } = stored.summary
   const days = [...new Set([first, last].flatMap((at) => (at === null ? [] : [formatDay(at)])))]
   const range =
     days.length === 0 ? null : html`<p>Links created ${days.length === 1 ? 'on' : 'from'} ${days.join(' to ')}.</p>`
@@ -144,7 +180,7 @@ function planFigures({ outcomes, clicks, new_tags, first_link_at: first, last_li
     ...(clicks > 0 ? ([['Clicks', formatCount(clicks)]] as const) : []),
     ...(new_tags > 0 ? ([['New tags', formatCount(new_tags)]] as const) : []),
   ]
-  return html`${figures(outcomes, others)}${range}`
+  return html`${figures(stored, others)}${range}`
 }
 
 function lossList({ losses }: Import): Html | null {
@@ -198,6 +234,8 @@ function columnQuestion(stored: StoredImport, state: FormState): Html | null {
   return html`${warning}${fold}${generate}`
 }
 
+const severalLeftOut = 'Leave these addresses out, and import links that have another'
+
 /** Asks once for each unknown host. */
 function hostQuestions(
   { source, options, summary }: StoredImport,
@@ -220,15 +258,16 @@ function hostQuestions(
       label: rows === undefined ? what : `${what} (${quantity(rows, 'row')})`,
       ...(vendors.includes(host) && { help: vendor }),
       options: [
-        { value: '', label: isOwn ? 'Leave these rows out' : 'Leave these links out' },
-        ...(source !== 'bitly'
-          ? []
-          : [{ value: leftOut, label: 'Leave these addresses out, and import links that have another' }]),
+        { value: '', label: 'Choose a domain' },
+        {
+          value: leftOut,
+          label: source === 'bitly' ? severalLeftOut : isOwn ? 'Leave these rows out' : 'Leave these links out',
+        },
         ...choices,
       ],
     })
   })
-  const others = summary.unmapped_hosts.length - maxHosts
+  const others = openHosts({ options, summary }).length - maxHosts
   const more = others > 0 ? html`<p>${quantity(others, 'other host')} will follow.</p>` : null
   return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain for these. <a href="/app/domains/new">Add a domain</a>, or choose one.</p>${fields}${more}</section>`
 }
@@ -240,8 +279,10 @@ const conflictChoices: Readonly<Record<string, string>> = {
 }
 
 /** Asks what happens to rows whose address a link has already. */
-function conflictQuestion({ summary: { outcomes } }: StoredImport, state: FormState): Html | null {
-  const taken = outcomes.conflict + outcomes.known + outcomes.skip + outcomes.rename + outcomes.update
+function conflictQuestion(stored: StoredImport, state: FormState): Html | null {
+  const { outcomes } = stored.summary
+  const skipped = stored.options.conflict === 'skip' ? outcomes.skip : 0
+  const taken = outcomes.conflict + outcomes.known + skipped + outcomes.rename + outcomes.update
   if (taken === 0) return null
   const label =
     outcomes.conflict > 0
@@ -264,7 +305,7 @@ function settingsFold(stored: StoredImport, state: FormState, choices: Choices, 
   const zone = timeZoneField(state, {
     label: 'Time zone of the file',
     help: 'Times in the file without a zone are in this one.',
-    stored: options.time_zone ?? formZone(request),
+    stored: options.time_zone ?? accountZone(request),
   })
   const isOpen = ['space_id', 'tag', 'time_zone'].some((name) => state.field(name).isInvalid)
   const set = [choices.spaces.find(({ id }) => id === options.space_id)?.name, options.tag].filter(Boolean).join(', ')

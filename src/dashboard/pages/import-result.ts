@@ -48,7 +48,7 @@ export async function resultPage(
   const isApplied = state === 'applied'
   const body = html`${importSteps('result')}${progressSection({ stored, record }, isWriter)}
 ${isApplied ? html`${await proofSection({ stored, record }, request, services)}${await dnsSection(record, request, services)}` : null}
-${state === 'undone' ? null : await rowsSection(record, request, services)}`
+${state === 'undone' ? null : await rowsSection(stored, request, services)}`
   const isRunning = stored.job !== null
   return { title: `Import ${originOf(source)}`, section: 'links', body, isRefreshed: isRunning }
 }
@@ -99,7 +99,7 @@ function progressSection({ stored, record }: ShownImport, isWriter: boolean): Ht
       default: {
         const changes = linkButton({ label: 'View the changes', href: `/app/history?batch_id=${stored.batchId}` })
         const until = undo_until === null ? null : html` You can undo it until ${timeAgo(undo_until, Date.now())}.`
-        return html`<p>Imported ${timeAgo(applied_at ?? 0, Date.now())}.${until}</p>${figures(outcomes, [['Clicks', formatCount(clicks)]])}<div class="actions">${changes}${writer(undo)}</div>`
+        return html`<p>Imported ${timeAgo(applied_at ?? 0, Date.now())}.${until}</p>${figures(stored, [['Clicks', formatCount(clicks)]])}<div class="actions">${changes}${writer(undo)}</div>`
       }
     }
   }

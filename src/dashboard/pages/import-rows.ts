@@ -1,15 +1,17 @@
 /** The rows of an import: counts by outcome, and tables of them. */
+import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
-import { type Import, type ImportRowsQuery, importOperations, type Outcome, outcomes } from '../../imports/schema.ts'
+import { type ImportRowsQuery, importOperations, type Outcome } from '../../imports/schema.ts'
 import { type Content, domainNames, type ListedRow } from '../../imports/staging/store.ts'
+import type { StoredImport } from '../../imports/store.ts'
 import { pathOf, type ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { ListState } from '../lists.ts'
 import type { PageRequest } from '../page.ts'
 import { attributes } from '../parts/buttons.ts'
 import { formatCount } from '../parts/format.ts'
-import { outcomeNames, reasonText } from '../parts/imports.ts'
+import { countRows, outcomeNames, plainAddress, type RowKind, reasonText } from '../parts/imports.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
 
@@ -56,6 +58,7 @@ export async function firstRows(
 export function rowList(path: string, { query }: PageRequest, names: readonly string[], defaults: object) {
   const given = Object.fromEntries(names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
   const form = importOperations.rows.query as ConstructorParameters<typeof ListState<ImportRowsQuery>>[2]
+  const asOutcome = (given: Fields) => (given.outcome === 'unmapped' ? { ...given, outcome: 'refuse' } : given)
   const none = {
     search: [],
     searchIn: [],
@@ -66,7 +69,12 @@ export function rowList(path: string, { query }: PageRequest, names: readonly st
     offset: 0,
     after: null,
   } as const
-  return new ListState<ImportRowsQuery>(path, { ...defaults, ...given }, form, () => none)
+  return new ListState<ImportRowsQuery>(
+    path,
+    { ...defaults, ...given },
+    { check: (query) => form.check(asOutcome(query)) },
+    () => none,
+  )
 }
 
 /** Renders an address of the file. */
@@ -77,16 +85,14 @@ export function oldAddress({ host, path, domainName }: Address): Html {
 /** Renders an address here. */
 export function newAddress({ domainName, alias }: Address, shortUrl: ShortUrl): Html | null {
   if (domainName === null || alias === null) return null
-  return html`<bdi class="mono" dir="ltr">${shortUrlText(shortUrl(domainName, alias))}</bdi>`
+  return html`<bdi class="mono" dir="ltr">${shortUrlText(plainAddress(shortUrl(domainName, alias)))}</bdi>`
 }
 
-/** Renders the number of rows by outcome, with other figures. */
-export function figures(
-  counts: Import['outcomes'],
-  others: readonly (readonly [label: string, value: string])[] = [],
-): Html {
-  const ofRows = outcomes.flatMap((each) =>
-    counts[each] === 0 ? [] : [[outcomeNames[each], formatCount(counts[each])] as const],
+/** Renders the number of rows of each kind, with other figures. */
+export function figures(stored: StoredImport, others: readonly (readonly [label: string, value: string])[] = []): Html {
+  const counts = countRows(stored)
+  const ofRows = Object.entries(outcomeNames).flatMap(([kind, name]) =>
+    counts[kind as RowKind] === 0 ? [] : [[name, formatCount(counts[kind as RowKind])] as const],
   )
   const all = [...ofRows, ...others].map(
     ([label, value]) => html`<div><dt>${label}</dt><dd><span class="figure">${value}</span></dd></div>`,
@@ -94,25 +100,27 @@ export function figures(
   return html`<dl class="figures">${all}</dl>`
 }
 
-/** Outcomes whose rows need a look, the most urgent first. */
-const looked: readonly Outcome[] = ['refuse', 'conflict', 'skip', 'known', 'rename']
+/** The kinds of rows that need a look, the most urgent first. */
+const looked: readonly RowKind[] = ['refuse', 'unmapped', 'conflict', 'skip', 'known', 'rename']
 
-/** Renders a page of the rows that need a look, with links to the other outcomes. Returns null without any. */
-export async function rowsSection(record: Import, request: PageRequest, services: RowServices): Promise<Html | null> {
-  const found = looked.filter((each) => record.outcomes[each] > 0)
+/** Renders a page of the rows that need a look, with links to the other kinds. Returns null without any. */
+export async function rowsSection(
+  stored: StoredImport,
+  request: PageRequest,
+  services: RowServices,
+): Promise<Html | null> {
+  const counts = countRows(stored)
+  const found = looked.filter((each) => counts[each] > 0)
   const [first] = found
   if (first === undefined) return null
-  const path = `/app/import/${record.id}`
+  const path = `/app/import/${stored.id}`
   const asked = found.find((each) => each === request.query.outcome) ?? first
   const list = rowList(path, request, ['page', 'per_page'], { outcome: asked, sort: 'asc' })
-  const page = await loadRows(services, request.account, record.id, list.query)
+  const isUnmapped = asked === 'unmapped' || asked === 'refuse' ? asked === 'unmapped' : undefined
+  const page = await loadRows(services, request.account, stored.id, { ...list.query, isUnmapped })
   const tabs = found.map(
     (each) =>
-      [
-        `${path}?outcome=${each}#rows`,
-        `${outcomeNames[each]} ${formatCount(record.outcomes[each])}`,
-        each === asked,
-      ] as const,
+      [`${path}?outcome=${each}#rows`, `${outcomeNames[each]} ${formatCount(counts[each])}`, each === asked] as const,
   )
   const rows = table<ShownRow>({
     caption: outcomeNames[asked],
@@ -153,6 +161,7 @@ function reasonOf({ row, addresses }: ShownRow, shortUrl: ShortUrl): Html {
   const [address] = addresses
   const name = address === undefined ? null : newAddress(address, shortUrl)
   if (outcome === 'rename') return html`Becomes ${name}`
+  if (outcome === 'skip' && link_id === null) return html`${message ?? ''}`
   if (link_id === null) return html`An earlier row is the same.`
   const link = html`<a href="/app/links/${link_id}">${name ?? 'A link'}</a>`
   return outcome === 'known' ? html`${link} exists with the same values.` : html`${link} has another destination.`

@@ -1,6 +1,5 @@
 /** Imports: the form for a file and the earlier imports, the choices of a plan, and the requests that apply, prove and undo it. */
 import { allows } from '../../access/actor.ts'
-import { calendarOf } from '../../accounts/calendar.ts'
 import { Failure, found, validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -22,7 +21,7 @@ import { formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { importSteps, originOf, sourceNames, stateNames } from '../parts/imports.ts'
 import { addDomainFirst, confirmation } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
-import { timeZoneField } from '../parts/time-zones.ts'
+import { accountZone, timeZoneField } from '../parts/time-zones.ts'
 import { formHandler, valuesIn } from '../record-forms.ts'
 import { changedOptions, openQuestions, planPage, planValues, spaceField } from './import-plan.ts'
 import { type ResultServices, readingPage, resultPage } from './import-result.ts'
@@ -82,10 +81,6 @@ export function addImportPages(pages: Pages, services: Services): void {
 
 function pathOf(request: PageRequest): string {
   return `${home}/${idParam(request, 'import')}`
-}
-
-function accountZone({ session }: PageRequest): string {
-  return calendarOf(session.account.time_zones).timeZone
 }
 
 async function requested(request: PageRequest, { imports }: Services) {
@@ -211,7 +206,7 @@ async function changePlan(request: PageRequest, services: Services): Promise<Red
   const { imports } = services
   const { stored } = await requested(request, services)
   const path = pathOf(request)
-  if (fields.what !== 'apply' || isChanged(planValues(stored), fields)) {
+  if (fields.what !== 'apply' || isChanged(planValues(stored, accountZone(request)), fields)) {
     const { record } = await imports.replan(actor, stored.id, changedOptions(stored, fields))
     await answerHosts(request, record, services)
     return new Redirect(path, { code: fields.what === 'apply' ? 'import-changed' : 'import-planned' })

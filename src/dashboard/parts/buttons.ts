@@ -52,11 +52,13 @@ interface SubmitButton {
   readonly weight?: Weight
   readonly name?: string
   readonly value?: string
+  /** The id of its form, if the button is outside. */
+  readonly form?: string
 }
 
 export function submitButton(button: SubmitButton): Html {
-  const { label, weight = 'primary', name = null, value = null } = button
-  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value })}>${label}</button>`
+  const { label, weight = 'primary', name = null, value = null, form = null } = button
+  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value, form })}>${label}</button>`
 }
 
 type HiddenFields = Readonly<Record<string, string>>

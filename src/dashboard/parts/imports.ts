@@ -1,7 +1,8 @@
 /** What pages say about imports. */
 import { type Html, html } from '../../http/html.ts'
 import type { LossKind, Source } from '../../imports/file-row.ts'
-import type { ImportState, Outcome } from '../../imports/schema.ts'
+import { type ImportState, isLeftOut, type Outcome } from '../../imports/schema.ts'
+import type { StoredImport } from '../../imports/store.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { quantity } from './format.ts'
 
@@ -20,9 +21,19 @@ export const stateNames: Readonly<Record<ImportState, string>> = {
   ...{ undoing: 'Being undone', undone: 'Undone' },
 }
 
-export const outcomeNames: Readonly<Record<Outcome, string>> = {
+/** Outcomes of rows. Those whose host has no domain yet are questions, not errors. */
+export type RowKind = Outcome | 'unmapped'
+
+export const outcomeNames: Readonly<Record<RowKind, string>> = {
   ...{ store: 'New links', rename: 'New, renamed', update: 'Updated', known: 'Already there', skip: 'Left out' },
-  ...{ conflict: 'Conflicts', refuse: 'Errors' },
+  ...{ conflict: 'Conflicts', unmapped: 'Without a domain', refuse: 'Errors' },
+}
+
+/** Returns the number of rows of each kind. */
+export function countRows({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): Record<RowKind, number> {
+  const open = summary.unmapped_hosts.filter(({ host }) => !isLeftOut(options, host))
+  const unmapped = open.reduce((sum, { rows }) => sum + rows, 0)
+  return { ...summary.outcomes, refuse: summary.outcomes.refuse - unmapped, unmapped }
 }
 
 const steps = { file: 'File', plan: 'Plan', result: 'Result' }
@@ -33,6 +44,11 @@ export function importSteps(current: keyof typeof steps): Html {
     ([name, label]) => html`<li${name === current ? html` aria-current="step"` : null}>${label}</li>`,
   )
   return html`<ol class="steps" aria-label="Steps">${all}</ol>`
+}
+
+/** Returns a short URL as plans write all addresses: without a scheme and a port, which files may lack. */
+export function plainAddress(shortUrl: string): string {
+  return shortUrl.replace(/^https?:\/\/([^/:]+)(?::\d+)?/i, '$1')
 }
 
 const links = (rows: number) => quantity(rows, 'link')

@@ -24,6 +24,11 @@ export function timeZoneField(state: FormState, field: Omit<Field, 'name'> & { r
   return selectField(state, { ...field, name: 'time_zone', options })
 }
 
+/** Returns the time zone of the account, which times of files without a zone have by default. */
+export function accountZone({ session }: Pick<PageRequest, 'session'>): string {
+  return calendarOf(session.account.time_zones).timeZone
+}
+
 const zoneField = 'zone'
 
 /**
@@ -31,9 +36,9 @@ const zoneField = 'zone'
  * names its zone, so that a zone that changes meanwhile does not move its times.
  */
 export function formZone({ session, fields }: Pick<PageRequest, 'session' | 'fields'>): string {
-  const { member, account } = session
+  const { member } = session
   const sent = parseTimeZone(String(fields[zoneField] ?? ''))
-  return sent ?? member?.person.timeZone ?? calendarOf(account.time_zones).timeZone
+  return sent ?? member?.person.timeZone ?? accountZone({ session })
 }
 
 /** Renders the zone of a form's times for `formZone`. */

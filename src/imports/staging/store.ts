@@ -202,11 +202,13 @@ export async function listRows(
   storage: Storage,
   account: number,
   importId: number,
-  { outcome, proof, sort, per_page, page, after }: ImportRowsQuery,
+  { outcome, proof, isUnmapped, sort, per_page, page, after }: ImportRowsQuery,
 ): Promise<Page<ListedRow>> {
   const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
   const ofOutcome = outcome === null ? own : own.where('outcome', '=', outcome)
-  const wanted = proof === null ? ofOutcome : ofOutcome.where(hasResult(importId, proof))
+  const ofHosts =
+    isUnmapped === undefined ? ofOutcome : ofOutcome.where('code', isUnmapped ? '=' : '<>', 'unmapped_host')
+  const wanted = proof === null ? ofHosts : ofHosts.where(hasResult(importId, proof))
   const following = after === null ? wanted : wanted.where('id', sort === 'asc' ? '>' : '<', after)
   const ofPage = following
     .orderBy('id', sort)
