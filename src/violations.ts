@@ -183,6 +183,8 @@ export const messages = {
   'invisible_character.alias': 'The alias must not have characters that do not show: write {hint}.',
   'invalid_character.alias':
     'The alias must be made of letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them: write {hint}.',
+  'invalid_character.exponent':
+    'A spreadsheet has changed the number to {alias}. Format its column as text, and enter the alias again.',
   loops: ["The url leads to the link's own short URL, {shortUrl}.", '{label} must not be this short link itself.'],
   'loops.address': 'The link redirects to {shortUrl}, which would be its own address.',
   unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],

@@ -83,6 +83,68 @@ test('an update warns about a signature that it breaks', async () => {
   assert.deepEqual(warned(await update({ title: 'A' })), [])
 })
 
+describe('rows of bulk requests', () => {
+  const rowsOf = ({ status, body, text }: Answer): string[][] => {
+    assert.equal(status, 200, text)
+    return body.data.map(({ warnings = [] }: Json) => warnings.map(({ field, code }: Json) => `${field} ${code}`))
+  }
+  const csv = (text: string, at = place) =>
+    at.send('POST', '/links/bulk', { body: text, headers: { 'content-type': 'text/csv' } })
+
+  test('have the warnings of a separate request, and a repetition has the same', async () => {
+    const links = [
+      { url: entity, title: 'CafÃ©' },
+      { url },
+      { url: summer.short_url },
+      { url: 'acme.com' },
+      { url: aws },
+    ]
+    const expected = [['url html_entity', 'title wrong_encoding'], [], ['url own_short_link'], [], []]
+    const request = { json: { links }, headers: { 'idempotency-key': 'bulk' } }
+    const stored = await send('POST', '/links/bulk', request)
+    assert.deepEqual(rowsOf(stored), expected)
+    assert.equal((await send('POST', '/links/bulk', request)).text, stored.text)
+    const ids = [0, 4].map((at) => stored.body.data[at].data.id)
+    const update = async (json: Json) => rowsOf(await send('PATCH', '/links/bulk', { json: { ids, ...json } }))
+    assert.deepEqual(await update({ set: { forward_query: true } }), [[], ['url signed_url']])
+    assert.deepEqual(await update({ add_tags: ['Ã¶'] }), [['tags wrong_encoding'], ['tags wrong_encoding']])
+    assert.deepEqual(await update({ set: { archived: true } }), [[], []])
+    assert.deepEqual(rowsOf(await send('POST', '/links/bulk/delete', { json: { ids } })), [[], []])
+  })
+
+  for (const [before, after, isWarned = true] of [
+    ['0123', '123'],
+    ['true', 'WAHR'],
+    ['false', 'faux'],
+    ['3-4', '03.Apr'],
+    ['3-4', '04.03.2026'],
+    ['3/4', '2026-04-03'],
+    ['mar-04', '4-Mar'],
+    ['sept2', '02-sept', false],
+    ['123456', '1.23E05'],
+    ['0123', '1123', false],
+    ['1234567', '1.23E05', false],
+    ['summer', '2026-04-03', false],
+    ['2026-13', '13-2026', false],
+  ] as const) {
+    test(`${isWarned ? 'warn' : 'don’t warn'} that a spreadsheet has changed ${before} to ${after}`, async () => {
+      const at = await newPlace(app)
+      await at.link({ alias: before, url: 'https://acme.com/own' })
+      const answer = await csv(`url,alias\r\nhttps://acme.com/,x-${after}\r\nhttps://acme.com/own,${after}\r\n`, at)
+      const rows = rowsOf(answer)
+      if (isWarned) assert.ok(answer.body.data[1].warnings[0].message.includes(`the alias ${before} has`), answer.text)
+      assert.deepEqual(rows, [[], isWarned ? ['alias spreadsheet'] : []])
+    })
+  }
+
+  test('whose alias a spreadsheet has made a number with an exponent are refused with the reason', async () => {
+    const { body } = await csv('url,alias\r\nhttps://acme.com/,1.23E+05\r\n')
+    const [{ field, code, message }] = body.data[0].violations
+    assert.deepEqual([field, code], ['alias', 'invalid_character'])
+    assert.match(message, /^A spreadsheet has changed the number to 1\.23E\+05\./)
+  })
+})
+
 test('names of spaces and tags, and the URLs of domains', async () => {
   const { send } = await newPlace(app)
   for (const path of ['/spaces', '/tags']) {

@@ -4,6 +4,7 @@ import { failures } from '../http/failures.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import type { Warning } from '../warnings.ts'
 import { type Link, type LinkRow, linkOf } from './schema.ts'
 
 /** A stored link, the failure of a row, or null for a deleted link. */
@@ -15,6 +16,7 @@ export interface RowResult {
   readonly id?: number
   readonly status: number
   readonly data?: Link
+  readonly warnings?: readonly Warning[]
   readonly code?: ErrorCode
   readonly message?: string
   readonly violations?: readonly Pick<Violation, 'field' | 'code' | 'message'>[]
@@ -26,18 +28,25 @@ interface Rows {
   readonly status: number
 }
 
+/** Returns the warnings about the values that a batch has stored in a link. */
+export type WarningsOf = (link: LinkRow) => readonly Warning[]
+
 /** Returns the response as JSON. One row is parsed at a time: together they can be too large for the memory of a thread. */
-export function resultsText(outcomes: readonly Outcome[], { ids, status }: Rows, shortUrl: ShortUrl): string {
+export function resultsText(
+  outcomes: readonly Outcome[],
+  { ids, status }: Rows,
+  { shortUrl, warningsOf }: { readonly shortUrl: ShortUrl; readonly warningsOf: WarningsOf },
+): string {
   const now = new Date().toISOString()
   let failed = 0
   const data = outcomes.map((outcome, index) => {
     const head = headOf(index, ids)
     if (outcome instanceof Failure) failed += 1
-    const row: RowResult =
-      outcome instanceof Failure
-        ? { ...head, ...shownFailure(outcome) }
-        : { ...head, status, ...(outcome && { data: linkOf(outcome.record, shortUrl, now) }) }
-    return JSON.stringify(row)
+    if (outcome instanceof Failure) return JSON.stringify({ ...head, ...shownFailure(outcome) } satisfies RowResult)
+    const data = outcome && linkOf(outcome.record, shortUrl, now)
+    const warnings = outcome === null ? [] : warningsOf(outcome.record)
+    const shown = { ...(data && { data }), ...(warnings.length > 0 && { warnings }) }
+    return JSON.stringify({ ...head, status, ...shown } satisfies RowResult)
   })
   return `{"data":[${data.join(',')}],"meta":${JSON.stringify({ succeeded: data.length - failed, failed })}}`
 }

@@ -1,9 +1,10 @@
 /** Queries of batches: each statement finds, stores, changes or deletes many records of an account. */
 import type { Actor } from '../access/actor.ts'
 import { type SavedTotals, saveTotals } from '../analytics/tables.ts'
+import type { Originals } from '../names/spreadsheet.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { newTimes, type Versioned } from '../storage/records.ts'
-import { CachedQuery, query } from '../storage/schema.ts'
+import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import type { MovedLink } from './addresses.ts'
 import {
   changedColumns,
@@ -55,6 +56,28 @@ export async function domainsNamed(
   }
   return found
 }
+
+/** Returns the account's links whose folded aliases are among keys or, up to a limit, in one of the first ranges. */
+export async function linksLike(
+  db: Db,
+  account: number,
+  wanted: readonly Originals[],
+): Promise<Pick<Row<'links'>, 'alias' | 'url'>[]> {
+  const own = query.selectFrom('links').select(['alias', 'url']).where('account_id', '=', account)
+  const found: Pick<Row<'links'>, 'alias' | 'url'>[] = []
+  for (const keys of parts([...new Set(wanted.flatMap((each) => each.keys))])) {
+    const build = () => own.where('alias_folded', 'in', keys)
+    const named = new CachedQuery<(typeof found)[number]>(`${keys.length} links by key`, [account, ...keys], build)
+    found.push(...(await db.execute(named)))
+  }
+  for (const [from, to] of wanted.flatMap(({ range }) => (range ? [range] : [])).slice(0, maxRanges)) {
+    const between = own.where('alias_folded', '>=', from).where('alias_folded', '<=', to)
+    found.push(...(await db.execute(between.orderBy('alias_folded').limit(maxInRange))))
+  }
+  return found
+}
+
+const [maxRanges, maxInRange] = [20, 500]
 
 /** Returns which of these spaces the account has. They can't be removed until the end of the transaction. */
 export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>): Promise<ReadonlySet<number>> {

@@ -9,13 +9,15 @@ import { recordEvents } from '../events/log.ts'
 import { type Claim, runOnce } from '../idempotency/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
+import { warningsAbout } from '../warnings.ts'
 import { type AppliedRow, changeViolations, type LinkRules } from './actions.ts'
 import { changeAddresses, furtherShortUrls } from './addresses.ts'
 import { type Insertion, insertion } from './batch-insertion.ts'
-import { type Outcome, rejected, resultsText } from './batch-results.ts'
+import { type Outcome, rejected, resultsText, type WarningsOf } from './batch-results.ts'
 import { changeLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks } from './deletion.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
+import { findLinkWarnings } from './link-warnings.ts'
 import { type ReplacedDestinations, type Replacement, replacedDestinations } from './replacement.ts'
 import { type LinkChange, type LinkRow, linkEvents } from './schema.ts'
 import { type LinkDomain, linkRecords, lockLinks, unknownDomain, unknownSpace } from './store.ts'
@@ -83,14 +85,16 @@ export async function runBatch(
 ): Promise<BatchResponse> {
   const ids = change.kind === 'store' ? null : change.ids
   const rows = { ids, status: statuses[change.kind] }
+  let warningsOf: WarningsOf = () => []
   const answer = (outcomes: readonly Outcome[]) =>
-    hasResults ? { ...empty, body: resultsText(outcomes, rows, rules.shortUrl) } : empty
+    hasResults ? { ...empty, body: resultsText(outcomes, rows, { shortUrl: rules.shortUrl, warningsOf }) } : empty
   const apply = application(actor, change, rules)
   let result: Result = { outcomes: [], changed: 0 }
   const stored = await retried(() =>
     runOnce(db, claim, async (tx) => {
       result = await apply(tx)
       if (isAtomic && result.outcomes.some(isFailure)) throw rejected(result.outcomes, rows)
+      if (hasResults) warningsOf = await findRowWarnings(tx, actor, change, result.outcomes, rules)
       // Other writes wait for the end of the transaction. Without a claim, they need not wait for the response.
       return claim === null ? empty : answer(result.outcomes)
     }),
@@ -104,6 +108,22 @@ export async function runBatch(
     applied: outcomes.flatMap((outcome, at) => (isFailure(outcome) ? [] : [appliedRow(outcome, ids?.[at] ?? 0)])),
     changed,
   }
+}
+
+/** Returns a function that returns the warnings about the values that a batch has stored in a link. */
+async function findRowWarnings(
+  tx: Db,
+  { account }: Actor,
+  change: BatchChange,
+  outcomes: readonly Outcome[],
+  { shortUrl }: LinkRules,
+): Promise<WarningsOf> {
+  if (change.kind === 'delete') return () => []
+  const links = outcomes.flatMap((outcome) => (outcome === null || isFailure(outcome) ? [] : [outcome.record]))
+  const warningsOf = await findLinkWarnings(tx, account, links, { shortUrl, areRows: change.kind === 'store' })
+  if (change.kind === 'store') return warningsOf
+  const set = { ...change.values, ...(change.tags && { tags: change.tags }) }
+  return (link) => warningsAbout(warningsOf(link), set)
 }
 
 function isFailure(outcome: Outcome): outcome is Failure {

@@ -1,6 +1,7 @@
 /** The forms and operations of bulk requests. */
 import { isObject, Table } from '../api/body.ts'
 import { type Body, bodyFailures, idempotencyFailures, type Operation } from '../api/operations.ts'
+import { warningsSchema } from '../api/warnings.ts'
 import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
@@ -146,6 +147,7 @@ const rowSchema = Type.Object(
     id: Type.Integer({ minimum: 1, description: 'The id of the link, if the request has ids.' }),
     status: Type.Integer({ description: 'The HTTP status of a request with only this row; 424 if other rows failed.' }),
     data: linkSchema,
+    warnings: warningsSchema,
     code: Type.String({ description: 'The error code of a failed row.' }),
     message: Type.String(),
     violations: Type.Array(Type.Object({ field: Type.String(), code: Type.String(), message: Type.String() })),

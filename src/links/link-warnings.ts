@@ -1,11 +1,13 @@
 /** Warnings about the values of links. The links are valid, and a warning never changes what is stored. */
 import { foldCase } from '../lib/text.ts'
+import { withoutRootDot } from '../names/host-name.ts'
 import { matchesShortUrl, parseShortUrl, type ShortUrl } from '../names/short-url.ts'
+import { originalsOf } from '../names/spreadsheet.ts'
 import { findSignature, textWarnings, urlWarnings } from '../names/suspicious-values.ts'
 import { isWebUrl } from '../names/web-url.ts'
 import type { Db } from '../storage/port.ts'
 import { Warning } from '../warnings.ts'
-import { domainsNamed } from './batch-store.ts'
+import { domainsNamed, linksLike } from './batch-store.ts'
 import { destinationsIn, type WithDestinations } from './schema.ts'
 import { addressesWith, type KnownAddress } from './spellings.ts'
 
@@ -17,6 +19,13 @@ export interface WarnedLink extends WithDestinations {
   /** A list, or names with commas between them. */
   readonly tags?: readonly string[] | string | null | undefined
   readonly forward_query?: boolean | number | undefined
+  readonly alias?: string | null | undefined
+}
+
+interface Sources {
+  readonly shortUrl: ShortUrl
+  /** Whether the links are rows, which may have been in a spreadsheet. */
+  readonly areRows?: boolean
 }
 
 /** Warnings about destinations that people still read. */
@@ -27,10 +36,15 @@ export async function findLinkWarnings(
   db: Db,
   account: number,
   links: readonly WarnedLink[],
-  shortUrl: ShortUrl,
+  { shortUrl, areRows = false }: Sources,
 ): Promise<(link: WarnedLink) => Warning[]> {
   const own = await findOwnShortUrls(db, account, links, shortUrl)
-  return (link) => [...destinationWarnings(link, own), ...signatureWarnings(link), ...wordWarnings(link)]
+  const originals = await findOriginals(db, account, areRows ? links : [])
+  return (link) => {
+    const [alias, other] = [link.alias ?? '', originals.get(link)]
+    const changed = other === undefined ? [] : [new Warning('spreadsheet', 'alias', { alias, other })]
+    return [...changed, ...destinationWarnings(link, own), ...signatureWarnings(link), ...wordWarnings(link)]
+  }
 }
 
 /** At most one for each host, short URL and entity. */
@@ -68,6 +82,32 @@ function wordWarnings({ title, notes, tags }: WarnedLink): Warning[] {
   ]
 }
 
+/** Returns the alias of another link with the same destination for each link whose alias a spreadsheet may have changed. */
+async function findOriginals(
+  db: Db,
+  account: number,
+  links: readonly WarnedLink[],
+): Promise<ReadonlyMap<WarnedLink, string>> {
+  const suspects = links.flatMap((link) => {
+    const originals = originalsOf(link.alias ?? '')
+    return originals === null ? [] : [{ link, ...originals }]
+  })
+  const stored = await linksLike(db, account, suspects)
+  const others = new Map(stored.map(({ alias, url }) => [`${url} ${foldCase(alias)}`, alias]))
+  const found = new Map<WarnedLink, string>()
+  for (const { link, keys, range: [from, to] = [] } of suspects) {
+    const inRange = ({ alias, url }: (typeof stored)[number]) => url === link.url && isBetween(alias, from ?? '', to)
+    const named = keys.map((key) => others.get(`${link.url} ${key}`)).find((each) => each !== undefined)
+    const other = from === undefined ? named : stored.find(inRange)?.alias
+    if (other !== undefined) found.set(link, other)
+  }
+  return found
+}
+
+function isBetween(alias: string, from: string, to = from): boolean {
+  return alias.length === to.length && /^\d+$/.test(alias) && alias >= from && alias <= to
+}
+
 /** Returns the account's short URLs among the destinations of links, by destination. */
 async function findOwnShortUrls(
   db: Db,
@@ -76,14 +116,13 @@ async function findOwnShortUrls(
   shortUrl: ShortUrl,
 ): Promise<ReadonlyMap<string, string>> {
   const urls = new Set(links.flatMap((link) => urlsIn(link).map(({ url }) => url)))
-  const pasted = [...urls].filter(isWebUrl).flatMap((url) => {
-    const parsed = parseShortUrl(url)
-    return parsed === null ? [] : [{ url, domain: parsed.domain, folded: parsed.aliases.map(foldCase) }]
-  })
+  const byHost = Map.groupBy([...urls].filter(isWebUrl), (url) => withoutRootDot(URL.parse(url)?.hostname ?? ''))
   const found = new Map<string, string>()
-  const byDomain = Map.groupBy(pasted, ({ domain }) => domain)
-  for (const { id, name } of (await domainsNamed(db, account, [...byDomain.keys()])).values()) {
-    const here = byDomain.get(name) ?? []
+  for (const { id, name } of (await domainsNamed(db, account, [...byHost.keys()])).values()) {
+    const here = (byHost.get(name) ?? []).flatMap((url) => {
+      const aliases = parseShortUrl(url)?.aliases
+      return aliases === undefined ? [] : [{ url, folded: aliases.map(foldCase) }]
+    })
     const stored = await addressesWith(db, account, id, [...new Set(here.flatMap(({ folded }) => folded))])
     const known: ReadonlyMap<string, KnownAddress[]> = Map.groupBy(stored, ({ folded }) => folded)
     for (const { url, folded } of here) {

@@ -190,12 +190,9 @@ for (const [engine, app] of Object.entries(apps)) {
       const { short_url } = await own.link({ alias: 'other' })
       const [, at = ''] = /^http:\/\/(.*)\/other$/.exec(short_url) ?? []
       const warned = async (stored: Json) => {
-        const warningsOf = await findLinkWarnings(
-          app.storage,
-          own.account,
-          [stored],
-          (_, alias) => `http://${at}/${alias}`,
-        )
+        const warningsOf = await findLinkWarnings(app.storage, own.account, [stored], {
+          shortUrl: (_, alias) => `http://${at}/${alias}`,
+        })
         return warningsOf(stored).map(({ field, code, params }) => ({ field, code, ...params }))
       }
       const urls = ['https://a.acme.con/1', 'https://a.acme.con/2', short_url, `http://${at}/none`, 'mailto:a@b.con']

@@ -37,7 +37,7 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
       const insert = await actions.insertion(actor, fields)
       return async (db) => shownLink(await insert(db), shortUrl)
     },
-    warnings: async (db, account, link) => (await findLinkWarnings(db, account, [link], shortUrl))(link),
+    warnings: async (db, account, link) => (await findLinkWarnings(db, account, [link], { shortUrl }))(link),
     onStored: (link) => actions.onStored(link),
     change: async (actor, id, fields, condition) => {
       const link = await withVersion(actor.account, id, () => actions.change(actor, id, fields, condition))

@@ -1,6 +1,7 @@
 /** The rule of aliases, and the aliases in visited and pasted text. */
 import { foldCase, parseBoundedText } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
+import { exponent } from './spreadsheet.ts'
 
 /** In code points. */
 export const maxAliasLength = 128
@@ -32,6 +33,7 @@ export function parseAlias(text: string): string | Refusal {
   if (alias.endsWith('+')) return new Refusal('reserved.plus')
   if (reserved.test(foldCase(alias))) return new Refusal('reserved.alias', { alias })
   const problem = findProblem(alias)
+  if (problem !== null && exponent.test(alias)) return new Refusal('invalid_character.exponent', { alias })
   return problem === null ? alias : new Refusal(problem, { hint: hint(alias) })
 }
 

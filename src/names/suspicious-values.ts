@@ -65,10 +65,10 @@ const bytesOf = new Map(
   ),
 )
 
-/** Returns the bytes of a text in Windows-1252; null if it has other characters, or only ASCII. */
+/** Returns the bytes of a text in Windows-1252; null if it has other characters, or no UTF-8 sequence. */
 function windows1252Of(text: string): Uint8Array | null {
-  // The first bytes of UTF-8 sequences.
-  if (!/[\u00c2-\u00f4]/.test(text)) return null
+  // The first two bytes of a UTF-8 sequence.
+  if (!/[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u2122]/.test(text)) return null
   const bytes: number[] = []
   for (const character of text) {
     const byte = character <= '\u007f' ? character.charCodeAt(0) : bytesOf.get(character)

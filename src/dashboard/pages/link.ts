@@ -98,7 +98,7 @@ async function showLink(
     addressesSection(request, link, services, addition),
     contextOf(link, request.account, services),
     historyOf({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
-    findLinkWarnings(services.storage, request.account, [link], services.shortUrl),
+    findLinkWarnings(services.storage, request.account, [link], services),
     isVisited
       ? Promise.all([
           clicksOverTime(statistics, link.created_at, link.clicks),
