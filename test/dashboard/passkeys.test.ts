@@ -103,6 +103,45 @@ test('gives no options without a session, in the session of a key, and where bro
   assert.ok(!(await visitor.open('/app/sign-in')).actions.includes(signIn))
 })
 
+test('links to BASE_URL at other hosts, and shows no button there', async () => {
+  const baseUrl = 'https://dash.example'
+  const own = await startApp({ baseUrl })
+  const [person, visitor] = [await signedInMember(own), new Browser(own)]
+  const link = (path: string, text = 'Passkeys work only at') =>
+    `${text} <a href="${baseUrl}${path}">${baseUrl}</a>, with HTTPS.`
+  const [token = ''] = /wmi_[\w-]+/.exec((await person.post('/app/people', { role: 'viewer' })).text) ?? []
+  const pages = [
+    [person, '/app', link(`${home}/new`), 'Add passkey</a>'],
+    [person, '/app/profile', link(`${home}/new`), 'Add passkey</a>'],
+    [person, `${home}/new`, `<p>${link(`${home}/new`)}`, `action="${home}" class="form needs-script" data-`],
+    [
+      visitor,
+      '/app/sign-in',
+      `<p>${link('/app/sign-in?next=%2Fapp')}`,
+      `action="${signIn}" class="form needs-script" data-`,
+    ],
+    [
+      visitor,
+      '/app/join',
+      `<p>${link('/app/join', 'Open the invitation at')}`,
+      'action="/app/join" class="form" data-passkey',
+    ],
+  ] as const
+  await visitor.post('/app/join', { token })
+  for (const host of ['192.0.2.10:3000', '127.0.0.1:3000', 'other.example', 'dash.example.other.example']) {
+    for (const [browser, path, text, button] of pages) {
+      browser.headers.host = host
+      const page = await browser.get(path)
+      assert.deepEqual([page.status, page.text.includes(text), page.text.includes(button)], [200, true, false], path)
+    }
+  }
+  for (const [browser, path, text, button] of pages) {
+    browser.headers.host = 'Dash.example:443'
+    const page = await browser.get(path)
+    assert.deepEqual([page.status, page.text.includes(text), page.text.includes(button)], [200, false, true], path)
+  }
+})
+
 test('counts failed sign-ins, and rejects forms of other sites', async () => {
   const limited = await startApp({ rateLimit: 1_000 })
   const visitor = new Browser(limited)

@@ -17,7 +17,7 @@ import { signInMember, switchAccount } from '../../sessions/store.ts'
 import { invitationCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
-import type { RelyingParty } from '../../sign-in/passkeys/relying-party.ts'
+import type { PasskeyPlace } from '../../sign-in/passkeys/relying-party.ts'
 import { insertPersonWithPasskey, type NewPasskey, passkeyRefused } from '../../sign-in/passkeys/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { Refusal, type Violation } from '../../violations.ts'
@@ -181,7 +181,7 @@ class JoinPages {
     }
     const forms =
       member === null
-        ? joiningForms(state, oidcName, passkeys.relyingParty(exchange))
+        ? joiningForms(state, oidcName, passkeys.place(exchange, home))
         : joiningAsMember(member.name, mustProveEmail(session, invitation) ? oidcName : null)
     const body = html`${invitationText(invitation)}${forms}`
     return this.#pages.send(exchange, status, renderBare({ title: 'Join', scheme: readScheme(exchange), body }))
@@ -238,7 +238,7 @@ function joiningAsMember(name: string, oidcName: string | null): Html {
 }
 
 /** Renders the ways to join. Without OpenID Connect, browsers without scripts or passkeys join with only the link. */
-function joiningForms(state: FormState, oidcName: string | null, rp: RelyingParty | null): Html {
+function joiningForms(state: FormState, oidcName: string | null, place: PasskeyPlace | null): Html {
   const name = textField(state, {
     name: 'name',
     label: 'Your name',
@@ -248,9 +248,12 @@ function joiningForms(state: FormState, oidcName: string | null, rp: RelyingPart
   })
   const weight = oidcName === null ? 'primary' : 'plain'
   const withPasskey =
-    rp &&
+    place &&
     html`${passkeyForm(state, {
       ...{
+        place,
+        // Another host lacks the cookie, so people paste the link again.
+        linkText: 'Open the invitation at',
         action: home,
         options,
         ceremony: 'create',
@@ -261,7 +264,7 @@ function joiningForms(state: FormState, oidcName: string | null, rp: RelyingPart
       controls: html`${name}<p class="help needs-script">Your browser asks for your fingerprint, your face or your device’s PIN, with which you sign in from then on.</p>`,
     })}`
   const withLink =
-    rp === null && oidcName === null
+    place === null && oidcName === null
       ? html`<form method="post" action="${home}" class="form" novalidate>${name}
 <div class="actions">${submitButton({ label: 'Join' })}</div></form>`
       : null

@@ -6,6 +6,7 @@ import { boundedText } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
+import type { PasskeyPlace } from '../../sign-in/passkeys/relying-party.ts'
 import {
   findPasskey,
   insertPasskey,
@@ -21,7 +22,7 @@ import { linkButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
-import { passkeyForm, requirePasskeys, sendOptions } from '../parts/passkey-form.ts'
+import { passkeyForm, passkeyLink, requirePasskeys, sendOptions } from '../parts/passkey-form.ts'
 import { table } from '../parts/table.ts'
 import { formHandler, valuesIn } from '../record-forms.ts'
 
@@ -34,9 +35,11 @@ export interface PasskeyServices {
 }
 
 export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: PasskeyServices): void {
+  const showNew = (state: FormState, { exchange }: PageRequest) =>
+    newPage(state, passkeys.place(exchange, `${home}/new`))
   pages.get(`${home}/new`, null, async (request) => {
     const isFull = (await listPasskeys(db, signedInMember(request.session).person.id)).length >= maxPasskeys
-    return isFull ? new Redirect(profile) : newPage(new FormState({ name: browserOf(request.exchange) }))
+    return isFull ? new Redirect(profile) : showNew(new FormState({ name: browserOf(request.exchange) }), request)
   })
 
   pages.getFile(`${home}/options`, null, async (request) => {
@@ -58,7 +61,7 @@ export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: Passkey
     await db.write((tx) => insertPasskey(tx, person, verified, name))
     return new Redirect(profile, { code: 'passkey-created' })
   }
-  pages.post(home, null, formHandler(newPage, create))
+  pages.post(home, null, formHandler(showNew, create))
 
   pages.get(`${home}/:id/remove`, null, async (request) => {
     const passkey = await findPasskey(db, signedInMember(request.session).person.id, idParam(request, 'passkey'))
@@ -74,7 +77,7 @@ export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: Passkey
 const nameRule = boundedText(255, 'What the passkey is called in the list.')
 const passkeyFields = form<{ name: string | null }>({ name: optional(nameRule, null) })
 
-function newPage(state: FormState): PageContent {
+function newPage(state: FormState, place: PasskeyPlace | null): PageContent {
   const name = textField(state, {
     name: 'name',
     label: 'Name',
@@ -83,14 +86,19 @@ function newPage(state: FormState): PageContent {
     hasFocus: state.violations.length === 0,
   })
   const shown = { action: home, options: `${home}/options`, ceremony: 'create', label: 'Create passkey' } as const
+  const form = place === null ? unavailable : passkeyForm(state, { ...shown, place, controls: name })
   const body = html`<p>${purpose}</p><p class="without-script">This needs JavaScript.</p>
-${passkeyForm(state, { ...shown, controls: name })}`
+${form}`
   return { title: 'Add a passkey', section: 'profile', body }
 }
 
 const purpose = 'A passkey signs you in with your fingerprint, your face or your device’s PIN, without a sign-in link.'
 
-const addButton = linkButton({ label: 'Add passkey', href: `${home}/new`, icon: 'plus' })
+/** Renders the button that adds a passkey, or the link to where it works. */
+function addition(place: PasskeyPlace): Html {
+  const button = linkButton({ label: 'Add passkey', href: `${home}/new`, icon: 'plus' })
+  return place.isHere ? html`<div class="actions">${button}</div>` : html`<p>${passkeyLink(place)}</p>`
+}
 
 /** Renders the section of the profile; null in the session of a key. */
 export async function passkeySection(
@@ -99,28 +107,24 @@ export async function passkeySection(
 ): Promise<Html | null> {
   if (session.member === null) return null
   const own = await listPasskeys(storage, session.member.person.id)
-  const isPossible = passkeys.relyingParty(exchange) !== null
+  const place = passkeys.place(exchange, `${home}/new`)
+  const isFull = own.length >= maxPasskeys
   return html`<section id="passkeys"><h2>Passkeys</h2><p>${purpose}</p>
-${own.length === 0 ? null : passkeyTable(own)}${isPossible ? addition(own.length) : unavailable}</section>`
+${own.length === 0 ? null : passkeyTable(own)}${place === null ? unavailable : isFull ? full : addition(place)}</section>`
 }
 
-const unavailable = html`<p>Passkeys work only if the dashboard has a URL with HTTPS. Ask the operator of the server to set <code>BASE_URL</code>.</p>`
-
-function addition(count: number): Html {
-  const isFull = count >= maxPasskeys
-  return isFull
-    ? html`<p>You have ${maxPasskeys} passkeys, which is the maximum. Remove one to add another.</p>`
-    : html`<div class="actions">${addButton}</div>`
-}
+const unavailable = html`<p>Passkeys work only if the dashboard has a URL with HTTPS. Ask the administrator of this server to set <code>BASE_URL</code>.</p>`
+const full = html`<p>You have ${maxPasskeys} passkeys, which is the maximum. Remove one to add another.</p>`
 
 /** Renders the offer on the overview of a new account; null if the person has a passkey, or browsers allow none. */
 export async function passkeyOffer(
   { storage, passkeys }: PasskeyServices,
   { session, exchange }: PageRequest,
 ): Promise<Html | null> {
-  if (session.member === null || passkeys.relyingParty(exchange) === null) return null
+  const place = passkeys.place(exchange, `${home}/new`)
+  if (session.member === null || place === null) return null
   if ((await listPasskeys(storage, session.member.person.id)).length > 0) return null
-  return html`<section class="stack"><h2>Sign in faster next time</h2><p>${purpose}</p><div class="actions">${addButton}</div></section>`
+  return html`<section class="stack"><h2>Sign in faster next time</h2><p>${purpose}</p>${addition(place)}</section>`
 }
 
 function passkeyTable(passkeys: readonly ListedPasskey[]): Html {

@@ -12,6 +12,7 @@ import { ownerOf, removeSession, signInByKey, signInByToken } from '../../sessio
 import { browserOf } from '../../sign-in/browser.ts'
 import type { OidcClient } from '../../sign-in/oidc/client.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
+import type { PasskeyPlace } from '../../sign-in/passkeys/relying-party.ts'
 import { passkeyViolation } from '../../sign-in/passkeys/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { program } from '../../version.ts'
@@ -128,8 +129,9 @@ function signInPage(exchange: Exchange, shown: Shown, violations: readonly Viola
   const { next, session } = shown
   const state = new FormState({}, violations)
   const already = session === undefined ? null : alreadySignedIn(session.account.name, next)
-  const passkey = shown.passkeys.relyingParty(exchange) === null ? null : passkeySignIn(state, shown)
-  const link = linkForm(state, shown, passkey === null && shown.oidc === null ? 'primary' : 'plain')
+  const place = shown.passkeys.place(exchange, `/app/sign-in?next=${encodeURIComponent(next)}`)
+  const passkey = place && passkeySignIn(state, shown, place)
+  const link = linkForm(state, shown, !place?.isHere && shown.oidc === null ? 'primary' : 'plain')
   const body = html`${already}${oidcLink(shown)}${passkey}${link}${keySection(state, next)}${howToGetIn}`
   return renderBare({ title: 'Sign in', scheme: readScheme(exchange), body })
 }
@@ -151,8 +153,9 @@ function oidcLink({ oidc, next }: Shown): Html | null {
 `
 }
 
-function passkeySignIn(state: FormState, { next, session, oidc }: Shown): Html {
+function passkeySignIn(state: FormState, { next, session, oidc }: Shown, place: PasskeyPlace): Html {
   return passkeyForm(state, {
+    place,
     ...{ action: '/app/sign-in/passkey', options: passkeyOptions, ceremony: 'get', fields: { next } },
     isOffered: session === undefined,
     label: 'Sign in with a passkey',

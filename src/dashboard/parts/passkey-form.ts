@@ -4,7 +4,7 @@ import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addHeaders, type Sent, sendJson } from '../../http/response.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
-import type { RelyingParty } from '../../sign-in/passkeys/relying-party.ts'
+import type { PasskeyPlace, RelyingParty } from '../../sign-in/passkeys/relying-party.ts'
 import { responseHeaders } from '../frame.ts'
 import { attributes, hiddenFields, submitButton } from './buttons.ts'
 import type { FormState } from './fields.ts'
@@ -12,7 +12,15 @@ import type { FormState } from './fields.ts'
 /** The maximum form size in bytes. The longest passkeys take half of it when encoded. */
 export const maxPasskeyFormBytes = 16 * 1024
 
+/** Renders the link to the only origin where passkeys work, after a text. */
+export function passkeyLink({ url }: PasskeyPlace, text = 'Passkeys work only at'): Html {
+  const { origin, protocol } = new URL(url)
+  return html`${text} <a href="${url}">${origin}</a>${protocol === 'https:' ? ', with HTTPS' : ''}.`
+}
+
 interface PasskeyForm {
+  readonly place: PasskeyPlace
+  readonly linkText?: string
   /** Where the response of the authenticator is sent. */
   readonly action: string
   /** The path of the options, for GET. */
@@ -28,17 +36,20 @@ interface PasskeyForm {
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** Renders the form with the error of the field `credential`. Without scripts, it is hidden unless the passkey is optional. */
+/**
+ * Renders the form with the error of the field `credential`, and the link to where passkeys work, of which one is hidden. Without
+ * scripts, the form is hidden unless the passkey is optional.
+ */
 export function passkeyForm(state: FormState, form: PasskeyForm): Html {
-  const { action, options, ceremony, isOffered = false, isOptional = false, label, weight = 'primary' } = form
+  const { place, action, options, ceremony, isOffered = false, isOptional = false, label, weight = 'primary' } = form
   const error = state.violations.find(({ field }) => field === 'credential')?.refusal.forForm(null)
   const className = isOptional ? 'form' : 'form needs-script'
   const flags = { 'data-offered': isOffered, 'data-optional': isOptional, novalidate: true }
-  const data = { 'data-passkey': ceremony, 'data-options': options, ...flags }
-  const all = attributes({ method: 'post', action, class: className, ...data })
+  const data = { 'data-passkey': ceremony, 'data-options': options, 'data-url': place.url, ...flags }
+  const all = attributes({ method: 'post', action, class: className, hidden: !place.isHere, ...data })
   const message = attributes({ class: 'error', role: 'alert', hidden: error === undefined })
   return html`<form${all}>${hiddenFields({ ...form.fields, credential: '' })}${form.controls ?? null}<p${message}>${error ?? ''}</p>
-<div class="actions">${submitButton({ label, weight })}</div></form>
+<div class="actions">${submitButton({ label, weight })}</div></form><p${attributes({ hidden: place.isHere })}>${passkeyLink(place, form.linkText)}</p>
 `
 }
 

@@ -28,7 +28,13 @@ addEventListener('pageshow', () => {
   for (const form of passkeyForms()) fieldOf(form).value = ''
 })
 
-for (const form of passkeyForms()) void offer(form)
+for (const form of passkeyForms()) {
+  const isHere = new URL(form.dataset.url ?? '').origin === location.origin
+  form.hidden = !isHere
+  // The link to where passkeys work.
+  if (form.nextElementSibling instanceof HTMLElement) form.nextElementSibling.hidden = isHere
+  void offer(form)
+}
 
 /** Challenges expire after five minutes. Milliseconds. */
 const renewAfterMs = 4 * 60_000
@@ -39,7 +45,7 @@ const renewAfterMs = 4 * 60_000
  */
 async function offer(form) {
   const before = open
-  const isPossible = 'offered' in form.dataset && 'PublicKeyCredential' in window
+  const isPossible = 'offered' in form.dataset && !form.hidden && 'PublicKeyCredential' in window
   if (!isPossible || !(await PublicKeyCredential.isConditionalMediationAvailable?.()) || open !== before) return
   ask(form, 'conditional').catch(() => undefined)
   const request = open
@@ -74,7 +80,6 @@ async function ask(form, mediation) {
 function sentenceFor({ name }, { dataset }) {
   if (!('PublicKeyCredential' in window)) return 'This browser doesn’t support passkeys. Use another browser.'
   if (name === 'InvalidStateError') return 'This device already has a passkey for you.'
-  if (name === 'SecurityError') return 'Passkeys don’t work at this URL. Open the dashboard at its usual URL.'
   if (name !== 'NotAllowedError') return 'Something went wrong. Reload the page and try again.'
   return dataset.passkey === 'create'
     ? 'No passkey was created. Try again.'

@@ -1,6 +1,9 @@
 /** Passkeys in a real browser, whose authenticator is virtual. */
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { startApp } from '../../../test/app.ts'
@@ -131,6 +134,32 @@ test('adds a passkey from the welcome page, signs in with it, and removes it', {
   await page.goto(`${app.origin}/app/sign-in`)
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   await page.getByText('The passkey couldn’t be verified.').waitFor()
+  assert.deepEqual(complaints, [])
+})
+
+test('shows the button only at the URL of the dashboard, even if a proxy hides it', { skip }, async (t) => {
+  const proxy = createServer(({ headers, url: path }, response) => {
+    const options = { port: own.port, path, headers: { ...headers, host: 'inner:1' } }
+    request(options, (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers))).end()
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => proxy.close())
+  const baseUrl = `http://localhost:${(proxy.address() as AddressInfo).port}`
+  const own = await startApp({ baseUrl })
+  const { page, complaints } = await openWindow()
+  const button = page.getByRole('button', { name: 'Sign in with a passkey' })
+  const elsewhere = page.getByText(`Passkeys work only at ${baseUrl}.`)
+  await page.goto(`${baseUrl}/app/sign-in`)
+  await button.waitFor()
+  assert.equal(await elsewhere.isVisible(), false)
+  for (const origin of [own.origin, `http://127.0.0.1:${own.port}`]) {
+    await page.goto(`${origin}/app/sign-in`)
+    await elsewhere.waitFor()
+    assert.equal(await button.isVisible(), false)
+    assert.deepEqual(await findings(page), [])
+  }
+  await page.getByRole('link', { name: baseUrl }).click()
+  await button.waitFor()
   assert.deepEqual(complaints, [])
 })
 

@@ -9,7 +9,7 @@ import type { Semaphore } from '../../lib/semaphore.ts'
 import type { Storage } from '../../storage/port.ts'
 import { challengeLifetimeMs, createChallenge, expiryOfChallenge, handleForChallenge } from './challenges.ts'
 import { algorithms, type Credential, readCredential, registrationTexts, signInTexts } from './credential.ts'
-import { type RelyingParty, relyingPartyOf } from './relying-party.ts'
+import { type PasskeyPlace, type RelyingParty, relyingPartyOf } from './relying-party.ts'
 import {
   findChallengeKey,
   findCredential,
@@ -52,6 +52,12 @@ export class Passkeys {
   relyingParty(exchange: Exchange): RelyingParty | null {
     const { baseUrl, dashboardUrl } = this.#services
     return relyingPartyOf(baseUrl, dashboardUrl(exchange))
+  }
+
+  /** Returns where the page with this path can use passkeys; null if browsers allow none at this URL. */
+  place(exchange: Exchange, path: string): PasskeyPlace | null {
+    const rp = this.relyingParty(exchange)
+    return rp && { url: rp.origin + path, isHere: URL.parse(`http://${exchange.host}`)?.hostname === rp.id }
   }
 
   /** Returns the options of a sign-in. They are the same for everyone, except for the challenge. */

@@ -6,6 +6,13 @@ export interface RelyingParty {
   readonly origin: string
 }
 
+/** A page at the only origin where passkeys work. */
+export interface PasskeyPlace {
+  readonly url: string
+  /** Whether the browser seems to be there. A proxy may hide the host that it opened, so a script makes sure. */
+  readonly isHere: boolean
+}
+
 /**
  * Returns the relying party of a dashboard; null if browsers allow no passkeys there: over plain HTTP, and for IP addresses.
  * `requestUrl` comes from a request, which anyone can forge, so without `BASE_URL` only `localhost` counts.
