@@ -14,7 +14,7 @@ await runOnPostgres([
   'src/sessions/isolation.test.ts',
   'src/sign-in/passkeys/store.test.ts',
   'src/events/{random-undo,removal,retention,store}.test.ts',
-  'src/imports/interruptions.test.ts',
+  'src/imports/{interruptions,undone-totals}.test.ts',
   'src/imports/{imports,import-jobs,import-addresses,proof}.contract.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',

@@ -10,7 +10,10 @@ export interface DeletedTotals extends LinkTotals {
 }
 
 type Kept = Pick<Row<'links'>, 'id' | 'domain_id' | 'space_id' | 'clicks_limit'> &
-  Pick<LinkTotals, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
+  Pick<LinkTotals, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'> & {
+    /** Whether no totals count its clicks as long as it is deleted. */
+    readonly is_uncounted?: boolean
+  }
 
 /** Returns which of these links exist or can return. One statement, so that it sees both at the same time. */
 export async function findReturning(tx: Db, ids: readonly number[]): Promise<number[]> {

@@ -7,6 +7,7 @@ import { recordEvents } from '../events/log.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { addDay, type DayFacts, emptyDay, shareOf, subtractDay, totalsOf } from './day.ts'
+import { lockDeletedTotals } from './deleted-links.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
 import {
   type Day,
@@ -21,7 +22,6 @@ import {
   lockTotals,
   lockTotalsOfAnyAccount,
   makeStatusDue,
-  movableKeys,
   saveTotals,
 } from './tables.ts'
 
@@ -257,6 +257,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   const deleted = await regroup(
     tx,
     totals,
+    groupsOf(totals),
     some.map((own) => ({ day: own.day, from: groupKeys(totals, own), to: 'nowhere' })),
   )
   for (const facts of deleted) {
@@ -283,23 +284,37 @@ async function clearTotals(tx: Db, link: number): Promise<void> {
   await tx.execute(query.insertInto('changes').values({ resource: 'links', record_id: link }))
 }
 
-/** Moves some of the clicks that are on another domain or in another space than their link. Returns whether there are more. */
+/**
+ * Moves some of the clicks that are on another domain or in another space than their link, or out of all totals if the link is
+ * deleted and uncounted. Returns whether there are more.
+ */
 export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
+  // Before the links, because a transaction that has locked links must not wait for events.
+  const deleted = (await lockDeletedTotals(tx, [link])).get(link)
   const totals = (await lockTotalsOfAnyAccount(tx, [link])).get(link)
-  const isMore = totals !== undefined && (await moveNewestDays(tx, totals))
+  const isMore =
+    totals !== undefined
+      ? await moveNewestDays(tx, totals, groupsOf(totals))
+      : deleted?.deletion.kept.is_uncounted === true && (await moveNewestDays(tx, deleted, noGroups))
   if (!isMore) await tx.execute(query.deleteFrom('click_moves').where('link_id', '=', link))
   return isMore
 }
 
-async function moveNewestDays(tx: Db, totals: LinkTotals): Promise<boolean> {
-  const { account_id: account, domain_id: domain, space_id: space } = totals
-  const isElsewhere = (day: Pick<Day, 'domain' | 'space'>) => day.domain !== domain || day.space !== space
+type Groups = Pick<Day, 'domain' | 'space'>
+const noGroups: Groups = { domain: null, space: null }
+
+function groupsOf({ domain_id: domain, space_id: space }: LinkTotals): Groups {
+  return { domain, space }
+}
+
+async function moveNewestDays(tx: Db, totals: LinkTotals, groups: Groups): Promise<boolean> {
+  const isElsewhere = ({ domain, space }: Groups) => domain !== groups.domain || space !== groups.space
   const left = (await daysOfLink(tx, totals.link_id)).filter(isElsewhere)
   const moves = left.slice(-dayBatchSize).map((own) => {
-    const [from, to] = [movableKeys(account, own), movableKeys(account, { day: own.day, domain, space })]
+    const [from, to] = [groupKeys(totals, own), groupKeys(totals, { day: own.day, ...groups })]
     return { day: own.day, from: without(to, from), to: without(from, to) }
   })
-  await regroup(tx, totals, moves)
+  await regroup(tx, totals, groups, moves)
   return left.length > dayBatchSize
 }
 
@@ -316,8 +331,8 @@ interface Move {
   readonly to: readonly DayKey[] | 'nowhere'
 }
 
-/** Moves a link's clicks between groups, and its days to its domain and space, or deletes them. Returns these days. */
-async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
+/** Moves a link's clicks between groups, and its days to their last groups, or deletes them. Returns these days. */
+async function regroup(tx: Db, totals: LinkTotals, groups: Groups, moves: readonly Move[]): Promise<DayFacts[]> {
   const { account_id: account, link_id: id } = totals
   const cursors = await lockAccounts(tx, [account])
   const days = new Days(tx)
@@ -325,7 +340,7 @@ async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Prom
   const moved = own.map(({ facts }) => facts)
   for (const [at, { from, to }] of moves.entries()) {
     const day = own[at] as Day
-    Object.assign(day, { domain: totals.domain_id, space: totals.space_id })
+    Object.assign(day, groups)
     const share = shareOf(day.facts, id)
     for (const { facts } of await days.read(from)) subtractDay(facts, share)
     if (to === 'nowhere') day.facts = emptyDay()

@@ -15,7 +15,7 @@ export interface DayKey {
 }
 
 export interface Day extends DayKey {
-  /** For a link's day, the domain and the space that count its clicks. Null for other clickLevels. */
+  /** For a link's day, the domain and the space that count its clicks. Without a domain, no group counts them. */
   domain: number | null
   space: number | null
   facts: DayFacts
@@ -288,17 +288,15 @@ export async function deleteDays(
 }
 
 /** Returns the keys of the group days that count the clicks of a link's day. */
-export function groupKeys({ account_id: account }: LinkTotals, day: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
-  return [...movableKeys(account, day), { account, level: clickLevels.account, day: day.day, id: account }]
-}
-
-/** Returns the keys of the domain and space days that count the clicks on a link's day. */
-export function movableKeys(account: number, { day, domain, space }: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
-  const keys = [
+export function groupKeys({ account_id: account }: LinkTotals, own: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
+  const { day, domain, space } = own
+  if (domain === null) return []
+  const ofSpace = space === null ? [] : [{ account, level: clickLevels.space, day, id: space }]
+  return [
     { account, level: clickLevels.domain, day, id: domain },
-    { account, level: clickLevels.space, day, id: space },
+    ...ofSpace,
+    { account, level: clickLevels.account, day, id: account },
   ]
-  return keys.flatMap(({ id, ...key }) => (id === null ? [] : [{ ...key, id }]))
 }
 
 /** Returns the stored days of a level, the oldest first. Searches once per day, regardless of the number of rows. */

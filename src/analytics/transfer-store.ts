@@ -136,7 +136,7 @@ function keyOf(account: number, { link, day }: LinkDay): DayKey {
 
 async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
   const [own] = (await days.read([keyOf(totals.account_id, day)])) as [Day]
-  Object.assign(own, { domain: totals.domain_id, space: totals.space_id })
+  if (own.facts.hours.size === 0) Object.assign(own, { domain: totals.domain_id, space: totals.space_id })
   addDay(own.facts, day.facts)
   const share = shareOf(day.facts, day.link)
   for (const { facts } of await days.read(groupKeys(totals, own))) addDay(facts, share)

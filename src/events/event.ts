@@ -54,6 +54,20 @@ export interface NewEvent {
   readonly kept?: unknown
 }
 
+/** What the event of a link keeps that an import has stored: an undo takes its clicks out of all totals. */
+const imported = { imported: true } as const
+
+/** Marks the event of a link as the work of an import. */
+export function markImported(event: NewEvent): NewEvent {
+  return { ...event, kept: { ...(event.kept as object | undefined), ...imported } }
+}
+
+/** Returns whether the event of a link is the work of an import, and what it keeps otherwise. */
+export function splitImported(kept: unknown): { readonly isImported: boolean; readonly others: object } {
+  const { imported: mark, ...others } = (kept ?? {}) as Partial<typeof imported>
+  return { isImported: mark === true, others }
+}
+
 /** What is shown instead of a secret. */
 const secret = 'secret'
 

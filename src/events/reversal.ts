@@ -6,7 +6,15 @@ import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Times } from '../storage/records.ts'
 import { previousAddresses, withoutThose } from './address-changes.ts'
-import { type Changes, type EventAction, type GroupKind, isSame, type RecordKind, type Values } from './event.ts'
+import {
+  type Changes,
+  type EventAction,
+  type GroupKind,
+  isSame,
+  type RecordKind,
+  splitImported,
+  type Values,
+} from './event.ts'
 import type { LoggedRecords } from './records.ts'
 import { type FinishRemoval, hasLinks } from './removal.ts'
 import {
@@ -30,8 +38,8 @@ export interface Reversal {
   readonly valuesOf: (tx: Db, account: number, ids: readonly number[]) => Promise<ReadonlyMap<number, Values>>
   /** Sets fields to previous values. Throws `not_undoable` if a record that these need is gone, and for taken names. */
   readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<Effect>
-  /** Deletes records that had been created or restored. */
-  readonly remove: (tx: Db, actor: Actor, ids: readonly number[]) => Promise<Effect>
+  /** Deletes records that had been created or restored. Takes the clicks of imported ones out of all totals. */
+  readonly remove: (tx: Db, actor: Actor, ids: readonly number[], imported: ReadonlySet<number>) => Promise<Effect>
   /** Stores deleted records again under their ids, from what their events have kept. */
   readonly restore: (tx: Db, actor: Actor, kept: readonly unknown[]) => Promise<Effect>
 }
@@ -326,11 +334,12 @@ const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
     if (action === 'created' && kindOfRecord !== 'link' && (await hasLinks(tx, kindOfRecord, recordId)))
       throw irreversible(`The ${record} has links by now.`)
   }
-  return kind.remove(
-    tx,
-    actor,
-    events.map(({ recordId }) => recordId),
-  )
+  const imported = events.filter(({ kept }) => splitImported(kept).isImported)
+  const [ids, importedIds] = [events, imported].map((some) => some.map(({ recordId }) => recordId)) as [
+    number[],
+    number[],
+  ]
+  return kind.remove(tx, actor, ids, new Set(importedIds))
 }
 
 /** Throws `not_undoable` if a record has other values than after an event, apart from the fields that are `known` to differ. */
@@ -339,7 +348,7 @@ export function requireValuesAfter(
   current: Values,
   known: ReadonlySet<string> = new Set(),
 ): void {
-  const all = { ...(action !== 'updated' && nothing(current)), ...changes, ...(kept as Changes | undefined) }
+  const all = { ...(action !== 'updated' && nothing(current)), ...changes, ...splitImported(kept).others }
   requireUnchanged(record, current, Object.fromEntries(Object.entries(all).filter(([field]) => !known.has(field))))
 }
 

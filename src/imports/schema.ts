@@ -328,7 +328,7 @@ export const importOperations = {
   undo: job(
     'undo',
     'undo',
-    'Deletes the links of the import, their clicks, and new tags that no other link has, and gives updated links their previous values. Possible for 30 days, even after a partial application.',
+    'Deletes the links of the import, their clicks, and new tags that no other link has, and gives updated links their previous values. The clicks leave all totals within seconds, and return if the undo is undone. Possible for 30 days, even after a partial application.',
     ['import_edited'],
   ),
 }

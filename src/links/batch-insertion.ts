@@ -1,7 +1,7 @@
 /** The part of the batch engine that stores new links. */
 import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, validationFailed } from '../errors.ts'
-import { createdEvent } from '../events/event.ts'
+import { createdEvent, markImported } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -91,7 +91,10 @@ async function storeRows(
   const records = await tagLinks(tx, actor, stored, known)
   const added = await addAddresses(tx, account, stored, records)
   for (const [at, { row }] of stored.entries()) outcomes[row] = records[at]
-  const events = records.map(({ record }) => createdEvent(linkEvents, { ...record, addresses: added(record.id) }))
+  const events = records.map(({ record }, at) => {
+    const event = createdEvent(linkEvents, { ...record, addresses: added(record.id) })
+    return stored[at]?.link.history === undefined ? event : markImported(event)
+  })
   await recordEvents(tx, actor, events)
   return outcomes as Outcome[]
 }

@@ -20,9 +20,11 @@ export type WholeLink = LinkRow &
     readonly addresses: string | null
     /** Whether its clicks have not yet followed it to its domain and space. */
     readonly is_moving: number
+    /** Whether no totals count its clicks as long as it is deleted. */
+    readonly is_uncounted?: boolean
   }
 
-const wholeLinks = new Records<Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms' | 'addresses'>>(
+const wholeLinks = new Records<Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms' | 'addresses' | 'is_uncounted'>>(
   'links',
   [...(linkColumns as readonly Exclude<keyof LinkRow, 'addresses'>[]), 'tag_ids', 'is_moving'],
   {
@@ -39,6 +41,8 @@ interface LinkDeletion {
   readonly isPermanent: boolean
   /** The name of the links' domain if it is being removed; null if their domain is there. */
   readonly removedDomain: string | null
+  /** Links whose clicks leave all totals, in the background. */
+  readonly uncounted?: ReadonlySet<number>
 }
 
 /**
@@ -49,7 +53,7 @@ export async function deleteLinks(
   tx: Db,
   actor: Actor,
   ids: readonly number[],
-  { isPermanent, removedDomain }: LinkDeletion,
+  { isPermanent, removedDomain, uncounted = new Set() }: LinkDeletion,
 ): Promise<ReadonlySet<number>> {
   const { account } = actor
   const deleted = new Set<number>()
@@ -65,12 +69,15 @@ export async function deleteLinks(
       if (domain_name === null) return []
       const addresses = describeAddresses(further.get(record.id) ?? [], []).before
       const revision = Number.parseInt(version, 10)
-      return [{ ...record, ...totals.get(record.id), domain_name, revision, addresses } as WholeLink]
+      const mark = uncounted.has(record.id) && { is_uncounted: true }
+      return [{ ...record, ...totals.get(record.id), ...mark, domain_name, revision, addresses } as WholeLink]
     })
     if (links.length === 0) continue
     const gone = links.map(({ id }) => id)
     const deletion = () => query.deleteFrom('links').where('account_id', '=', account).where('id', 'in', gone)
     await tx.execute(new CachedQuery(`delete ${gone.length} links`, [account, ...gone], deletion))
+    const leaving = links.filter((link) => link.is_uncounted).map(({ id }) => ({ link_id: id }))
+    if (leaving.length > 0) await tx.execute(query.insertInto('click_moves').values(leaving))
     if (isPermanent) await removeClicks(tx, clickLevels.link, gone)
     const isErased = !isPermanent || (await eraseEvents(tx, account, 'link', gone))
     const events = links.map((link) => deletedEvent(linkEvents, link, isPermanent ? null : link))

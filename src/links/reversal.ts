@@ -2,7 +2,7 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
 import { aliasTaken, type Failure, irreversible } from '../errors.ts'
-import { type GroupKind, restoredEvent, type Values } from '../events/event.ts'
+import { type GroupKind, markImported, restoredEvent, type Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { findDeletion } from '../events/store.ts'
@@ -59,8 +59,8 @@ export function linkReversal(actions: LinkActions): Reversal {
         for (const address of addresses ?? []) actions.onStored({ ...address, id })
       }
     },
-    remove: async (tx, actor, ids) => {
-      await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null })
+    remove: async (tx, actor, ids, imported) => {
+      await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null, uncounted: imported })
       return () => {
         for (const id of ids) actions.onRemoved(id)
       }
@@ -162,7 +162,10 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
   await recordEvents(
     tx,
     actor,
-    restored.map(({ record }) => restoredEvent(linkEvents, { ...record, addresses: described(record) })),
+    restored.map(({ record }, at) => {
+      const event = restoredEvent(linkEvents, { ...record, addresses: described(record) })
+      return links[at]?.is_uncounted ? markImported(event) : event
+    }),
   )
   return restored
 }
@@ -203,7 +206,7 @@ function existing(space: number | null, spaces: ReadonlySet<number>): number | n
   return space !== null && spaces.has(space) ? space : null
 }
 
-/** Gives stored links their clicks. The clicks of a link whose space is gone leave it. */
+/** Gives stored links their clicks, which totals count again. The clicks of a link whose space is gone leave it. */
 async function restoreClicks(
   tx: Db,
   account: number,
@@ -217,7 +220,8 @@ async function restoreClicks(
     await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
   }
   const moving = links.filter(
-    ({ is_moving, space_id }) => Number(is_moving) > 0 || space_id !== existing(space_id, spaces),
+    ({ is_moving, is_uncounted, space_id }) =>
+      Number(is_moving) > 0 || is_uncounted || space_id !== existing(space_id, spaces),
   )
   if (moving.length > 0) {
     await tx.execute(query.insertInto('click_moves').values(moving.map(({ id }) => ({ link_id: id }))))
