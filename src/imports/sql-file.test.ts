@@ -100,7 +100,26 @@ for (const [problem, file] of [
 
 test('bounds the memory for a quote that is never closed', async () => {
   const file = `INSERT INTO t (a) VALUES ('${'x'.repeat(5_000_000)}`
-  assert.match(await failureOf(file), /a value or a quote does not end/)
+  assert.match(await failureOf(file), /line 1, column 26: the row is longer than 1 MiB/)
+})
+
+for (const [what, text] of [
+  ['escaped quotes', "\\'"],
+  ['pairs of quotes', "''"],
+  ['backslashes', '\\\\'],
+] as const) {
+  test(`returns 400 for a value with millions of ${what}, and reads one of half a megabyte`, async () => {
+    const rowOf = (length: number) =>
+      `INSERT INTO t (a) VALUES\n(1),\n('${text.repeat(length / text.length)}'),(2);\n-- end`
+    assert.match(await failureOf(rowOf(7_000_000), { type: 'sql' }), /line 3, column 1: the row is longer than 1 MiB/)
+    const [, long, last] = await rowsOf(rowOf(500_000), 64_000)
+    assert.deepEqual([long?.values[0]?.length, last?.values], [250_000, ['2']])
+  })
+}
+
+test('reads millions of comments between statements', async () => {
+  const file = `${'-- a\n'.repeat(150_000)}INSERT INTO t (a) VALUES (1);`
+  assert.equal((await rowsOf(file, 64_000)).length, 1)
 })
 
 for (const [what, file] of [

@@ -12,29 +12,52 @@ export interface SqlRow {
   readonly line: number
 }
 
-/** More than a value has. Bounds the memory for a quote that is never closed. */
-const maxValueLength = 4 * 1024 * 1024
+/** More than any row has, and any quote or comment elsewhere. Bounds the memory for a quote that is never closed. */
+const [maxRowLength, maxStatementLength] = [1024 * 1024, 4 * 1024 * 1024]
 
-const blank = String.raw`(?:\s+|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)`
-const names = '"[^"]*(?:""[^"]*)*"|`[^`]*(?:``[^`]*)*`'
-const escaped = String.raw`'[^'\\]*(?:(?:''|\\[\s\S])[^'\\]*)*'`
-const plain = "'[^']*(?:''[^']*)*'"
-const dollar = String.raw`\$(\w*)\$[\s\S]*?\$\2\$`
 const word = String.raw`[\p{L}\p{N}_$.+-]+`
 
-/** Tokens of MySQL, with escapes in strings; and of PostgreSQL and SQLite, where only `E'…'` has them. */
+/**
+ * Tokens and blanks of MySQL, with escapes in strings; and of PostgreSQL and SQLite, where only `E'…'` has them. The second group opens
+ * a token or a comment, whose end `endAfter` finds: a pattern would need memory for each quote in a string.
+ */
 const tokens = {
-  mysql: tokenAfter(`${blank}|#[^\\n]*(?:\\n|$)`, [escaped, names, word]),
-  standard: tokenAfter(blank, [`[eE]${escaped}`, plain, names, dollar, word.replace('$', '')]),
+  mysql: new RegExp(String.raw`(\s+|(?:--|#)[^\n]*(?:\n|$))|(/\*|['"${'`'}])|${word}|[^]`, 'uy'),
+  standard: new RegExp(
+    String.raw`(\s+|--[^\n]*(?:\n|$))|(/\*|[eE]?'|["${'`'}]|\$\w*(?:\$|$))|${word.replace('$', '')}|[^]`,
+    'uy',
+  ),
 }
 
-function tokenAfter(blanks: string, parts: readonly string[]): RegExp {
-  return new RegExp(`((?:${blanks})*)(?:${parts.join('|')}|$|[^])`, 'uy')
+/** Returns the end of what an opening at this offset begins; -1 if it is missing. */
+function endAfter(text: string, at: number, opening: string, dialect: keyof typeof tokens): number {
+  const from = at + opening.length
+  const quote = opening.charAt(opening.length - 1)
+  if (opening === '/*' || opening.startsWith('$')) {
+    const close = opening === '/*' ? '*/' : opening
+    const found = text.indexOf(close, from)
+    return found < 0 ? -1 : found + close.length
+  }
+  const escapes = quote === "'" && (dialect === 'mysql' || opening.length > 1)
+  return endOfQuote(text, from, quote, escapes ? /['\\]/g : new RegExp(quote, 'g'))
+}
+
+/** Returns the end of a string or name, in which `marks` finds quotes and backslashes. Both escape the next character. */
+function endOfQuote(text: string, from: number, quote: string, marks: RegExp): number {
+  marks.lastIndex = from
+  while (marks.test(text)) {
+    const next = marks.lastIndex
+    if (text.charAt(next - 1) === quote && text.charAt(next) !== quote) return next
+    marks.lastIndex = next + 1
+  }
+  return -1
 }
 
 /** What only dumps of PostgreSQL and SQLite have. */
 const standardMark = /PostgreSQL|^PRAGMA$|standard_conforming_strings/
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', 0: '\0', Z: '\u001a' }
+
+const tooLong = 'the row is longer than 1 MiB, maybe because a quote is not closed'
 
 /** Thrown if the rest of a row is in the next part of the file. */
 const incomplete = Symbol('incomplete')
@@ -53,6 +76,8 @@ class SqlParser {
   #at = 0
   /** The start of the last token. */
   #last = 0
+  /** The start of the row that is being read. */
+  #row: number | null = null
   #isEnd = false
   /** The length with which the next attempt is worth it: repeated ones would take quadratic time. */
   #worthwhile = 0
@@ -81,17 +106,25 @@ class SqlParser {
         if (row !== undefined) rows.push(row)
       } catch (error) {
         if (error !== incomplete) throw error
-        this.#at = start
-        this.#worthwhile = 2 * (this.#text.length - start)
-        if (this.#text.length - start > maxValueLength) this.#fail('a value or a quote does not end', start)
+        this.#waitFrom(start)
         return rows
       }
     }
   }
 
+  /** Leaves the text from an offset on for the next attempt. Throws if it is too long. */
+  #waitFrom(start: number): void {
+    const length = this.#text.length - start
+    if (this.#row !== null && length > maxRowLength) this.#fail(tooLong, this.#row)
+    if (length > maxStatementLength) this.#fail('a quote or a comment does not end')
+    this.#at = start
+    this.#worthwhile = 2 * length
+  }
+
   /** Reads a row, the start of a statement, or a token of a statement that nobody needs. Returns null at the end. */
   #step(): SqlRow | null | undefined {
-    if (typeof this.#state === 'object') return this.#row(this.#state)
+    this.#row = null
+    if (typeof this.#state === 'object') return this.#readRow(this.#state)
     const token = this.#next()
     if (token === '') {
       if (this.#state === 'rest' && !this.#isEnd) throw incomplete
@@ -169,7 +202,7 @@ class SqlParser {
     }
   }
 
-  #row({ table, columns }: Table): SqlRow | undefined {
+  #readRow({ table, columns }: Table): SqlRow | undefined {
     const open = this.#next()
     if (open === ',') return undefined
     if (open !== '(') {
@@ -178,8 +211,10 @@ class SqlParser {
       return undefined
     }
     const start = this.#last
+    this.#row = start
     const values: (string | null)[] = []
     while (this.#value(values));
+    if (this.#at - start > maxRowLength) this.#fail(tooLong, start)
     if (values.length !== columns.length) {
       this.#fail(`the row has ${values.length} values for ${columns.length} columns`, start)
     }
@@ -223,19 +258,24 @@ class SqlParser {
 
   /** Returns the next token, '' at the end. */
   #next(): string {
-    const pattern = tokens[this.#dialect]
-    pattern.lastIndex = this.#at
-    const [whole = '', blanks = ''] = pattern.exec(this.#text) ?? []
-    const end = this.#at + whole.length
-    const token = blanks === '' ? whole : whole.slice(blanks.length)
-    opening.lastIndex = end - token.length
-    const isOpen = token.length === 1 && opening.test(this.#text)
-    if (!this.#isEnd && (end >= this.#text.length || isOpen)) throw incomplete
-    this.#last = end - token.length
-    if (isOpen) this.#fail('a quote or a comment is never closed')
-    if (blanks.length > 20 && standardMark.test(blanks)) this.#dialect = 'standard'
+    for (;;) {
+      const { token, isBlank } = this.#read()
+      if (!isBlank) return token
+      if (token.length > 20 && standardMark.test(token)) this.#dialect = 'standard'
+    }
+  }
+
+  /** Reads a token, or blanks or a comment. */
+  #read(): { readonly token: string; readonly isBlank: boolean } {
+    const [pattern, at] = [tokens[this.#dialect], this.#at]
+    pattern.lastIndex = at
+    const [whole = '', blank, opening] = pattern.exec(this.#text) ?? []
+    const end = opening === undefined ? at + whole.length : endAfter(this.#text, at, opening, this.#dialect)
+    this.#last = at
+    if (!this.#isEnd && (end < 0 || end >= this.#text.length)) throw incomplete
+    if (end < 0) this.#fail('a quote or a comment is never closed')
     this.#at = end
-    return token
+    return { token: this.#text.slice(at, end), isBlank: blank !== undefined || opening === '/*' }
   }
 
   /** Returns the position of an offset in the text, which may not be before that of the last call. */
@@ -250,8 +290,6 @@ class SqlParser {
   }
 }
 
-/** The start of a string, name or comment, which is a token of one character only if the end is missing. */
-const opening = /['"`]|\/\*|\$\w*(?:\$|$)/y
 /** How other parts of a `CREATE TABLE` statement start. */
 const notColumns = /^(?:PRIMARY|KEY|UNIQUE|INDEX|CONSTRAINT|FOREIGN|CHECK|FULLTEXT|SPATIAL|EXCLUDE|LIKE)$/i
 

@@ -100,10 +100,14 @@ function offsetsOf(name: string): (localMs: number) => number {
   return (localMs) => offsetAt(localMs - offsetAt(localMs))
 }
 
+/** More than any number has. */
+const maxDigits = 32
+
 /** Returns a number, null for no number, undefined for an unknown form. */
 export function parseCount(value: unknown): number | null | undefined {
   const text = textOf(value).trim()
   if (text === '') return null
+  if (text.length > maxDigits) return undefined
   const count = /^(?:\d+|\d{1,3}(?:,\d{3})+)$/.test(text) ? Number(text.replaceAll(',', '')) : Number.NaN
   return Number.isSafeInteger(count) ? count : undefined
 }
