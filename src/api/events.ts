@@ -63,7 +63,7 @@ export const listEvents: ListOperation<EventsQuery> = {
   tag,
   summary: 'List events',
   description:
-    'Lists the account’s events in pages, newest first by default. A client that continues with `sort=asc` and `after` misses no event and gets none twice. `total` counts at most 10,000 events.',
+    'Lists the account’s events in pages, newest first by default. A client that starts with `sort=asc` and continues with `after` misses no event and gets none twice. Therefore, ascending lists leave out an event until all earlier ones are stored, unless they start with one `record_id` or `batch_id`. All other lists show each change as soon as it is stored. `total` counts at most 10,000 events.',
   scope: 'events:read',
   query: eventsQuery,
   headers: ['If-Match', 'If-None-Match'],

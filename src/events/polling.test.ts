@@ -56,6 +56,33 @@ test('shows no event while an earlier one can still be committed by another node
   assert.deepEqual(await poll(), [])
 })
 
+test('leaves out a committed event only where a client follows the log', async (t) => {
+  const { first, second } = await newNodes(t)
+  const end = await begin(second, 1)
+  await store(first, 2)
+  const lists = async (direction: 'asc' | 'desc', filter: Record<string, string | number>, after: number | null) => {
+    const page = { search: [], searchIn: [], filter, sortBy: 'id', direction, limit: 10, offset: 0, after } as const
+    const { rows } = await listStoredEvents(first, 1, page)
+    return rows
+  }
+  const [newest] = await lists('desc', {}, null)
+  assert.equal(newest?.recordId, 2)
+  const ofRecord = { record: 'link', record_id: 2 }
+  const ofBatch = { batch_id: newest.batchId }
+  const complete = await Promise.all([
+    lists('desc', ofRecord, null),
+    lists('desc', ofBatch, null),
+    lists('desc', {}, newest.id + 1),
+    lists('asc', ofRecord, null),
+    lists('asc', ofBatch, null),
+  ])
+  for (const rows of complete) assert.deepEqual(rows, [newest])
+  const followed = [lists('asc', {}, null), lists('asc', {}, 0), lists('asc', ofRecord, 0)]
+  for (const rows of await Promise.all(followed)) assert.deepEqual(rows, [])
+  await end('commit')
+  assert.equal((await lists('asc', {}, 0)).length, 2)
+})
+
 test('shows each committed event once while two nodes write and roll back', async (t) => {
   const { first, second, poll } = await newNodes(t)
   const committed = new Set<number>()

@@ -93,15 +93,28 @@ const listable: Listable<ShownRow> = {
   isUncounted: true,
 }
 
-/** Lists a page of the account's events. No event can appear later between the listed ones. */
+/**
+ * Lists a page of the account's events: all committed ones, unless a client may follow the log with this page. Then no event
+ * can appear later between or before the listed ones, so the newest ones may be missing for a while.
+ */
 export async function listStoredEvents(
   storage: Storage,
   account: number,
   page: PageRequest,
 ): Promise<Page<StoredEvent>> {
-  const upTo = await storage.eventHorizon()
+  const upTo = mayBeFollowed(page) ? await storage.eventHorizon() : null
   const found = await storage.list({ of: listable, account, ...page, upTo })
   return { ...found, rows: found.rows.map(toEvent) }
+}
+
+/**
+ * Returns whether a client that continues after the last event of this page must see all events that are committed later.
+ * Downwards, it only reads what was there. The first page of a record or a batch is complete, because transactions lock the
+ * record before they get ids of events, and the transactions of a batch follow each other.
+ */
+function mayBeFollowed({ direction, after, filter }: PageRequest): boolean {
+  const isOfOne = filter.record_id !== undefined || filter.batch_id !== undefined
+  return direction === 'asc' && (after !== null || !isOfOne)
 }
 
 /** Lists a page of the account's batches: the first event of each. */
