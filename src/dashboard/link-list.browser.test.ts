@@ -75,6 +75,16 @@ test('shows aliases, tags and statuses whole in expired, ending, used-up and tag
     assert.equal(await page.locator('.path').locator('visible=true').count(), 8)
     assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width, `at ${width}`)
   }
+  // A row without a status has the width of that column.
+  await page.setViewportSize({ width: 768, height: 900 })
+  const { scroll, client } = await page
+    .getByRole('row', { name: 'go.acme.com:3080/plain' })
+    .locator('.host')
+    .evaluate((host: { scrollWidth: number; clientWidth: number }) => ({
+      scroll: host.scrollWidth,
+      client: host.clientWidth,
+    }))
+  assert.ok(scroll <= client, 'the host is cut')
   await page.setViewportSize({ width: 1280, height: 900 })
   const row = (alias: string) => page.getByRole('row', { name: `go.acme.com:3080/${alias}` })
   const { height = 0 } = (await row('plain').boundingBox()) ?? {}

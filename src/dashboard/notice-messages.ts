@@ -23,14 +23,16 @@ interface Facts {
   readonly nameOr: (fallback: string) => Part
   /** What happened to a deleted record. */
   readonly deleted: 'deleted' | 'deleted permanently'
+  /** Whether this is the first page after the change. Later pages only offer to undo it. */
+  readonly isNew: boolean
 }
 
 type Messages = Readonly<Record<string, (facts: Facts) => Part>>
 
 /** Messages about changes. */
 export const changes = {
-  // Scripts copy the short link, and then say so.
-  'link-created': () => html`<span data-created>Link created.</span>`,
+  // Scripts copy the short link once, and then say so.
+  'link-created': ({ isNew }) => html`<span${isNew ? html` data-created` : null}>Link created.</span>`,
   'link-saved': () => 'Link saved. The change takes effect immediately.',
   'link-deleted': ({ nameOr, deleted }) => html`${nameOr('Link')} ${deleted}.`,
   'clicks-deleted': () => 'Statistics deleted.',

@@ -64,12 +64,12 @@ export async function consumeNotices(
   if (said !== undefined) setCookie(exchange, noticeCookie, '', { isSecure, maxAge: 0 })
   const lines: Html[] = []
   const next = said && said.code in changes ? await offerButtons(said, exchange.target, context) : null
-  if (said) lines.push(await render(said, context, next))
+  if (said) lines.push(await render(said, context, next, true))
   if (said && next) setCookie(exchange, offerCookie, textOf(said), { isSecure, maxAge })
   // A request that changed nothing leaves the previous offer.
   else if (offered !== undefined) {
     const button = offered && (await offerButtons(offered, exchange.target, context))
-    if (offered && button) lines.push(await render(offered, context, button))
+    if (offered && button) lines.push(await render(offered, context, button, false))
     else withdrawOffer(exchange, isSecure)
   }
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
@@ -81,11 +81,16 @@ function noticeIn(exchange: Exchange, cookie: string): StoredNotice | null | und
   return value === undefined ? undefined : parseNotice(value)
 }
 
-async function render(found: StoredNotice, context: NoticeContext, undoing: Html | null): Promise<Html> {
+async function render(
+  found: StoredNotice,
+  context: NoticeContext,
+  undoing: Html | null,
+  isNew: boolean,
+): Promise<Html> {
   const { code, count, failed } = found
   const { name, link, deleted = 'deleted' } = await findNamed(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
-  const text = messages[code]({ count, failed, nameOr, deleted })
+  const text = messages[code]({ count, failed, nameOr, deleted, isNew })
   const actions: Html[] = []
   if (link !== undefined && code === 'link-created' && allows(context.actor, 'links:write')) {
     actions.push(linkButton({ label: 'Create another', href: pathOfAnother(link), weight: 'link-like' }))

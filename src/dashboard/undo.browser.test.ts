@@ -38,7 +38,7 @@ const isTitleFree = `(() => {
   const title = document.querySelector('h1')
   const { x, y, height, bottom } = title.getBoundingClientRect()
   const notices = [...document.querySelectorAll('.notices .notice')].map((notice) => notice.getBoundingClientRect())
-  return notices.every((box) => box.top > bottom || (box.top >= 8 && box.bottom + 8 <= y)) && [y + 1, y + height - 1].every((at) => title.contains(document.elementFromPoint(x + 5, at)))
+  return notices.every((box) => (box.top >= 8 && box.bottom + 8 <= y)) && [y + 1, y + height - 1].every((at) => title.contains(document.elementFromPoint(x + 5, at)))
 })()`
 
 for (const [link, name, options] of [

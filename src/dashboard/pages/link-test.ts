@@ -60,7 +60,7 @@ export async function linkTest({ query, account, session }: PageRequest, link: L
   const period = Object.fromEntries(
     ofStatistics.flatMap((name) => (typeof query[name] === 'string' ? [[name, query[name]]] : [])),
   )
-  const form = html`<form method="get" action="${path}#test" class="test-form">${hiddenFields(period)}${zoneFields(zone)}
+  const form = html`<form method="get" action="${path}#test-result" class="test-form">${hiddenFields(period)}${zoneFields(zone)}
 ${state.withErrors(controlsOf(state, link, zone))}${submitButton({ label: 'Test', weight: 'plain' })}</form>`
   const isOpen = isSent || link.rules.length > 0
   const section = html`<section id="test">${collapsibleSection('Test this link', '', isOpen, html`${form}${result}`)}</section>`
@@ -103,7 +103,7 @@ function resultOf(explanation: Explanation, link: Link, zone: string): Html {
     return html`<li>${sentence}${matches && decided !== -1 ? ` (matches, but rule ${decided + 1} decides)` : null}</li>`
   })
   const decision = decisionOf(explanation)
-  return html`<div class="test-result stack"><p>${before}${target}${after}</p>
+  return html`<div class="test-result stack" id="test-result" tabindex="-1"><p>${before}${target}${after}</p>
 ${decision === null ? null : html`<p>${decision}</p>`}
 ${sentences.length === 0 ? null : html`<ol class="rules">${sentences}</ol>`}</div>`
 }

@@ -249,6 +249,7 @@ function linkTable(rows: readonly Row[], list: ListState, actor: Viewer): Promis
         label: 'Status',
         width: hasStatus ? 'large' : undefined,
         isPlain: true,
+        isYielding: true,
         cell: ({ link }) => statusCell(link, now),
       },
       {

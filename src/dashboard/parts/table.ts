@@ -19,6 +19,8 @@ export interface Column<Row> {
    * plain columns return where rows are blocks.
    */
   readonly leaves?: 0 | 1 | 2 | 3 | 4 | undefined
+  /** Whether the lead before it gets the width of an empty cell. */
+  readonly isYielding?: boolean
 }
 
 export interface Sorting {
@@ -74,15 +76,21 @@ function tableOf<Row>({ caption, columns, sorting, isFitted = false }: Table<Row
 }
 
 function tableRow<Row>({ columns }: Table<Row>, row: Row): Html {
-  return html`\n<tr role="row">${columns.map((column) => tableCell(column, row))}</tr>`
+  const cells: { column: Column<Row>; shown: Part; span: number }[] = []
+  for (const column of columns) {
+    const [shown, before] = [column.cell(row), cells.at(-1)]
+    if (column.isYielding && shown === null && before !== undefined) before.span += 1
+    else cells.push({ column, shown, span: 1 })
+  }
+  return html`\n<tr role="row">${cells.map(({ column, shown, span }) => tableCell(column, shown, span))}</tr>`
 }
 
-function tableCell<Row>(column: Column<Row>, row: Row): Html {
-  const { label, kind = 'text', isPlain = false, cell } = column
-  const shown = cell(row)
+function tableCell<Row>(column: Column<Row>, shown: Part, span: number): Html {
+  const { label, kind = 'text', isPlain = false } = column
   const hasLabel = (kind === 'text' || kind === 'number') && !isPlain && shown !== null && shown !== ''
   const roles = kind === 'lead' ? { scope: 'row', role: 'rowheader' } : { role: 'cell' }
-  const all = attributes({ ...roles, class: classesOf(column), 'data-label': hasLabel ? label : null })
+  const colspan = span > 1 ? span : null
+  const all = attributes({ ...roles, colspan, class: classesOf(column), 'data-label': hasLabel ? label : null })
   return kind === 'lead' ? html`<th${all}>${shown}</th>` : html`<td${all}>${shown}</td>`
 }
 
