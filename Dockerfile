@@ -20,6 +20,9 @@ COPY --chmod=755 bin ./bin
 COPY src ./src
 COPY docs/openapi.json ./docs/
 COPY docs/html ./docs/html
+# The version of a development build has the commit, which only the clone knows.
+ARG COMMIT
+RUN echo "$COMMIT" > src/commit
 # The user `node`, as a number: Kubernetes can't verify that a name is not root.
 USER 1000:1000
 # A first start, on a temporary database, stores compiled code in the image, whose files may be read-only later. The server

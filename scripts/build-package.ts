@@ -1,12 +1,13 @@
 /**
  * Writes the generated files of the npm package. `npm pack` runs this before packing, and removes the files afterwards.
- * dist/ contains JavaScript, because Node doesn't strip types under `node_modules`. npm-shrinkwrap.json contains the
- * versions and hashes of package-lock.json, which npm leaves out of packages.
+ * dist/ contains the commit, and JavaScript, because Node doesn't strip types under `node_modules`. npm-shrinkwrap.json
+ * contains the versions and hashes of package-lock.json. npm leaves that file out of packages.
  */
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { commit } from '../src/version.ts'
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
 const [source, target] = [join(repository, 'src'), join(repository, 'dist')]
@@ -20,6 +21,8 @@ for (const file of globSync('**/*.*', { cwd: source })) {
   if (/\.[jt]s$/.test(file)) writeFileSync(path, toJavaScript(readFileSync(join(source, file), 'utf8')))
   else cpSync(join(source, file), path)
 }
+
+writeFileSync(join(target, 'commit'), commit)
 
 const { packages, ...lock } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8'))
 const { devDependencies, ...root } = packages['']

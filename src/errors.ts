@@ -1,4 +1,5 @@
 /** The errors of the application, independent of HTTP. Only `http/failures.ts` maps their codes to statuses. */
+import { program } from './version.ts'
 import { Refusal, type Violation } from './violations.ts'
 
 /** The stable codes that clients switch on. A code without a status in `http/failures.ts` does not compile. */
@@ -257,7 +258,7 @@ export class StartupFailure extends Error {}
 /** A command needs a database that does not exist yet. */
 export function noDatabaseAt(location: string): StartupFailure {
   return new StartupFailure(
-    `There is no Waymark database at ${location}. Check DATABASE_URL, or start the server once to create it.`,
+    `There is no Waymark database at ${location}. Check DATABASE_URL, or create the database with "${program} migrate".`,
   )
 }
 

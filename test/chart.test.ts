@@ -8,7 +8,7 @@ import { Ajv } from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../src/config/config.ts'
 import { variables } from '../src/config/variables.ts'
-import { version } from '../src/version.ts'
+import { packageVersion } from '../src/version.ts'
 import type { Json } from './client.ts'
 import { newFolder } from './processes.ts'
 import { repository } from './scripts.ts'
@@ -21,7 +21,7 @@ const isValid = (given: Json): boolean => validate(given)
 
 test('the chart has the version of the package', () => {
   const { version: own, appVersion } = parse(read('Chart.yaml'))
-  assert.deepEqual([own, appVersion], [version, version])
+  assert.deepEqual([own, appVersion], [packageVersion, packageVersion])
 })
 
 test('the schema accepts the defaults, and rejects unknown values and variables that the chart sets', () => {
@@ -55,7 +55,7 @@ function checkPod({ spec, metadata }: Json, selector: Json): Record<string, stri
   assert.equal(spec.securityContext.runAsNonRoot, true)
   const [container, ...more] = spec.containers
   assert.equal(more.length, 0)
-  assert.equal(container.image, `registry.example.com/waymark:${version}`)
+  assert.equal(container.image, `registry.example.com/waymark:${packageVersion}`)
   const { allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities } = container.securityContext
   assert.deepEqual([allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities], [false, true, { drop: ['ALL'] }])
   assert.ok(spec.terminationGracePeriodSeconds >= 20)

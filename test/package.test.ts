@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { version } from '../src/version.ts'
+import { packageVersion, version } from '../src/version.ts'
 import { repeatWhileOverloaded } from './client.ts'
 import { type Ended, freePort, listening, newFolder, type RunningServer, startProgram } from './processes.ts'
 import { startRegistry } from './registry.ts'
@@ -21,7 +21,7 @@ async function runProgram(t: TestContext, words: readonly string[], cwd = reposi
 async function packAndUnpack(t: TestContext): Promise<{ tarball: string; content: string }> {
   const folder = newFolder(t)
   await runProgram(t, ['npm', 'pack', '--pack-destination', folder])
-  const tarball = join(folder, `waymark-${version}.tgz`)
+  const tarball = join(folder, `waymark-${packageVersion}.tgz`)
   await runProgram(t, ['tar', '-xzf', tarball, '-C', folder])
   return { tarball, content: join(folder, 'package') }
 }

@@ -44,7 +44,7 @@ test('the first npm start prints one key, a sign-in link and commands that store
   const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
   const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
   const text = server.stderr()
-  assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/localhost:\d+ \(documentation: \/docs\)$/m)
+  assert.match(text, /^Waymark \d+\.\d+\.\d+\S* is listening on http:\/\/localhost:\d+ \(documentation: \/docs\)$/m)
   assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
   const dashboard = `^Open the dashboard: http://localhost:${server.port}/app/sign-in#wml_[\\w-]{43} {2}\\(works once, for 30 minutes\\)$`
   assert.match(text, new RegExp(dashboard, 'm'))

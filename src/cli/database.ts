@@ -8,7 +8,7 @@ import { json, type Progress, table, withProgress } from './output.ts'
 
 export const databaseCommands = {
   migrate: command({
-    summary: "Update the database to this version's schema, or show whether it needs an update.",
+    summary: "Create the database, or update it to this version's schema, or show whether it needs an update.",
     arguments: {
       status: flag('list the migrations without applying them; the exit code is 1 if any is pending'),
       json: flag('print the migrations as JSON'),

@@ -110,7 +110,7 @@ test('accepts a key by name unless several keys have it, and returns 1 for an un
 test('only "accounts create" creates a database', async (t) => {
   const { path, variables } = newDatabase(t)
   const { say, fails } = commandsWith(variables)
-  const message = `There is no Waymark database at ${path}. Check DATABASE_URL, or start the server once to create it.`
+  const message = `There is no Waymark database at ${path}. Check DATABASE_URL, or create the database with "npx waymark migrate".`
   for (const line of ['keys create --name ci', 'keys list', 'keys revoke 1', 'links list', 'login-link']) {
     await fails(line, 1, message)
     assert.equal(existsSync(dirname(path)), false)

@@ -5,7 +5,7 @@ import type { ApiErrorCode } from '../../../src/errors.ts'
 import { idSchema } from '../../../src/forms/json-schema.ts'
 import { maxFields } from '../../../src/http/form-encoding.ts'
 import { maxTargetBytes } from '../../../src/http/request-head.ts'
-import { program, version } from '../../../src/version.ts'
+import { packageVersion, program } from '../../../src/version.ts'
 import { headerReferences, headers, notModified, onApiAnswers, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, problemExamples, problemReferences, problemResponses, problemSchemas } from './problems.ts'
 import { queryParameters, reference, requestBody, type Schema, Schemas } from './schemas.ts'
@@ -21,7 +21,7 @@ export function openApiDocument(operations: readonly Operation[], url: string): 
     openapi: '3.1.0',
     info: {
       title: 'Waymark API',
-      version,
+      version: packageVersion,
       summary: 'Manages short links, domains and spaces.',
       description: guide,
       license: { name: 'MIT', identifier: 'MIT' },
