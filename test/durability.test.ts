@@ -308,8 +308,9 @@ test('SIGKILL during a move of many links leaves each link moved or not, and its
   const moved = query.selectFrom('links').select('id').where('domain_id', '=', to).orderBy('id')
   const browser = await signedIn(server)
   const list = `/app/links?domain_id=${from}`
-  const form = { what: 'move', to: `domain-${to}`, matching: '1', confirmed: 'true', next: list }
-  const moving = browser.post('/app/links/selected', form).catch(whenCut)
+  const form = { what: 'move', to: `domain-${to}`, matching: '1', next: list }
+  const { page } = await browser.post('/app/links/selected', form)
+  const moving = browser.submit(page, '/app/links/selected').catch(whenCut)
   await eventually(async () => (await storage.execute(moved.limit(1))).length > 0)
   server.child.kill('SIGKILL')
   await Promise.all([moving, server.ended])

@@ -4,7 +4,7 @@ import type { Form } from '../forms/form.ts'
 import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type IconName, icon } from '../frame/icons.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { type Fields, readText } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Resource } from '../resources.ts'
 import type { Page, PageRequest } from '../storage/port.ts'
@@ -101,7 +101,7 @@ export function requestsOf(resource: Resource): (query: ListQuery) => PageReques
 /** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */
 export function slicePage<Row>(all: readonly Row[], path: string, query: Fields) {
   const last = Math.max(1, Math.ceil(all.length / rowsPerPage))
-  const page = Math.min(positiveInteger(String(query.page)) ?? 1, last)
+  const page = Math.min(positiveInteger(readText(query.page)) ?? 1, last)
   const href = (to: number) => (to === 1 ? path : `${path}?page=${to}`)
   const rows = all.slice((page - 1) * rowsPerPage, page * rowsPerPage)
   const pages = { page, perPage: rowsPerPage, rows: rows.length, total: all.length, totalIsExact: true, href }

@@ -1,7 +1,7 @@
 /** Forms of another account: people may switch accounts in another tab while a form is open. */
 import { found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { type Fields, readText } from '../http/form-encoding.ts'
 import { Html, html } from '../http/html.ts'
 import type { OwnAccount } from '../members/store.ts'
 import type { Session } from '../sessions/session.ts'
@@ -21,7 +21,7 @@ export function bindForms(page: Html, account: number): Html {
 
 /** Moves the session to another account of its person. Throws `not_found` if the person isn't a member of it. */
 export async function moveSession(db: Db, session: Session, sent: unknown): Promise<void> {
-  const account = found(typeof sent === 'string' ? positiveInteger(sent) : undefined, 'account')
+  const account = found(positiveInteger(readText(sent)), 'account')
   const isMoved = await switchAccount(db, session.id, signedInMember(session).person.id, account)
   found(isMoved || undefined, 'account')
 }

@@ -7,6 +7,11 @@ export type Fields = Readonly<Record<string, unknown>>
 
 export const noFields: Fields = Object.freeze(Object.create(null))
 
+/** Returns the text of an unread value; '' for lists, objects and missing values, which have none. */
+export function readText(value: unknown): string {
+  return value === undefined || typeof value === 'object' ? '' : String(value)
+}
+
 /** The value of a repeated field, or of a name with brackets, which some clients use for arrays. */
 export const repeated = Object.freeze({ repeated: true })
 

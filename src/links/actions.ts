@@ -2,7 +2,7 @@ import type { Actor } from '../access/actor.ts'
 import { checkedChange, deletionQuery, type Erase } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { type Fields, readText } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/ticks.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import { schemeRefusal } from '../names/web-url.ts'
@@ -110,7 +110,7 @@ export class LinkActions {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
       // An imported alias may break the rule of aliases.
-      const isKept = String(fields.alias ?? '').trim() === before.record.alias.trim()
+      const isKept = readText(fields.alias).trim() === before.record.alias.trim()
       const own = isKept ? violations.filter(({ field }) => field !== 'alias') : violations
       const all = { values, violations: [...own, ...(await tagViolations(tx, actor, values.tags ?? []))] }
       const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)

@@ -267,25 +267,13 @@ export async function changeAddresses(
   links: readonly LinkRow[],
   change: MainAddressChange,
 ): Promise<ChangedMainAddresses> {
-  const stored = await findAddresses(
-    tx,
-    account,
-    links.map(({ id }) => id),
-  )
-  const plans = links.map((link) => planAddresses(link, stored.get(link.id) ?? [], change))
-  const touched = plans.filter(({ isMoved, added }) => isMoved || added.length > 0)
-  const used = touched.flatMap(({ main, added }) => [main, ...added])
-  await lockForAddresses(
-    tx,
-    account,
-    used.map(({ domain_id }) => domain_id),
-  )
-  const rivals = await findRivals(tx, account, used)
+  const lock = (domains: readonly number[]) => lockForAddresses(tx, account, domains)
+  const { plans, take } = await planAddressChanges(tx, account, links, change, lock)
   const clashing = new Map<number, Failure>()
   const moved = new Map<number, MovedLink>()
   const [gone, added]: [number[], NewAddress[]] = [[], []]
   for (const plan of plans) {
-    const failure = takeAddresses(rivals, plan)
+    const failure = take(plan)
     if (failure !== null) clashing.set(plan.link.id, failure)
     else {
       gone.push(...plan.gone.map(({ id }) => id))
@@ -308,10 +296,38 @@ export async function changeAddresses(
   return { moved, clashing }
 }
 
+/** A link with its main address. */
+type MainAddress = Pick<LinkRow, 'id' | 'domain_id' | 'alias' | 'exact'>
+
+/**
+ * Plans a change of the account's links without changing anything. `take` gets the plans in this order, and returns why the
+ * addresses of a link can't change; null if they can. `lock` locks the domains before clashes are looked for.
+ */
+export async function planAddressChanges<Link extends MainAddress>(
+  db: Db,
+  account: number,
+  links: readonly Link[],
+  change: MainAddressChange,
+  lock?: (domains: readonly number[]) => Promise<void>,
+) {
+  const ids = links.map(({ id }) => id)
+  const stored = await findAddresses(db, account, ids)
+  const plans = links.map((link) => planAddresses(link, stored.get(link.id) ?? [], change))
+  const touched = plans.filter(({ isMoved, added }) => isMoved || added.length > 0)
+  const used = touched.flatMap(({ main, added }) => [main, ...added])
+  await lock?.(used.map(({ domain_id }) => domain_id))
+  const rivals = await findRivals(db, account, used)
+  return { plans, take: (plan: AddressPlan) => takeAddresses(rivals, plan) }
+}
+
 type AddressPlan = ReturnType<typeof planAddresses>
 
 /** Returns the addresses of a link after a change. */
-function planAddresses(link: LinkRow, before: readonly StoredAddress[], change: MainAddressChange) {
+function planAddresses<Link extends MainAddress>(
+  link: Link,
+  before: readonly StoredAddress[],
+  change: MainAddressChange,
+) {
   const old: Address = { domain_id: link.domain_id, alias: link.alias, exact: link.exact === 1 }
   const { domain_id = old.domain_id, alias = old.alias } = change
   const promoted = before.find((each) => each.domain_id === domain_id && each.alias === alias)

@@ -6,7 +6,7 @@ import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { boolean, positiveInteger, tagName } from '../forms/rules.ts'
-import { addField, type Fields, maxFields } from '../http/form-encoding.ts'
+import { addField, type Fields, maxFields, readText } from '../http/form-encoding.ts'
 import { tooManyMembers } from '../http/json-reader.ts'
 import { Refusal } from '../violations.ts'
 import { maxTags } from './link.ts'
@@ -95,15 +95,11 @@ const idsField: Field<readonly number[]> = {
     const values = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',', maxGivenIds + 1) : [raw ?? '']
     if (values.length > maxGivenIds) return new Refusal('too_many', { most: maxRows })
     if (values.length === 0 || (values.length === 1 && values[0] === '')) return new Refusal('required')
-    const ids = values.map((value) => (isScalar(value) ? positiveInteger(String(value).trim()) : undefined))
+    const ids = values.map((value) => positiveInteger(readText(value).trim()))
     if (ids.includes(undefined)) return new Refusal('out_of_range.id')
     const distinct = [...new Set(ids as number[])]
     return distinct.length > maxRows ? new Refusal('too_many', { most: maxRows }) : distinct
   },
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number'
 }
 
 const { alias: _, domain_id: __, keep_address: ___, ...settable } = updateLink.fields

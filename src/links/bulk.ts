@@ -7,7 +7,7 @@ import { type Db, type PageRequest, parts, type Storage } from '../storage/port.
 import { query } from '../storage/schema.ts'
 import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations } from './actions.ts'
-import { AddressSet, findAddresses, findRivals, furtherShortUrls } from './addresses.ts'
+import { AddressSet, furtherShortUrls, planAddressChanges } from './addresses.ts'
 import { linkBatches } from './export.ts'
 import { maxBulkLinks } from './link.ts'
 import { type Replacement, replacedDestinations } from './replacement.ts'
@@ -67,41 +67,8 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
 /** What decides whether a link can move. */
 type Movable = Pick<LinkRow, 'id' | 'alias' | 'exact' | 'url' | 'rules' | 'domain_id'>
 
-/** Why a link can't move. `repeated`: another of the links has the same alias. */
-type Obstacle = 'taken' | 'repeated' | 'loops'
-
-/**
- * Returns a function that gets one of the account's links after the other, and returns what prevents it from moving to the
- * domain; null if nothing does, or if it is there already.
- */
-async function moveObstacles(
-  db: Db,
-  account: number,
-  links: readonly Movable[],
-  { id, name }: LinkDomain,
-  shortUrl: ShortUrl,
-): Promise<(link: Movable) => Obstacle | null> {
-  const leaving = links.filter(({ domain_id }) => domain_id !== id)
-  const movedOf = ({ alias, exact }: Movable) => ({ domain_id: id, alias, exact: exact === 1 })
-  const taken = await findRivals(db, account, leaving.map(movedOf))
-  const own = await findAddresses(
-    db,
-    account,
-    leaving.map((link) => link.id),
-  )
-  // An own address there becomes the main one.
-  for (const address of [...own.values()].flat()) taken.delete(address)
-  const moving = new AddressSet()
-  return (link) => {
-    const moved = movedOf(link)
-    if (link.domain_id === id) return null
-    if (taken.hasClash(moved)) return 'taken'
-    if (moving.hasClash(moved)) return 'repeated'
-    if (loopViolations(link, [shortUrl(name, link.alias)]).length > 0) return 'loops'
-    moving.add(moved)
-    return null
-  }
-}
+/** Why a link can't move. `repeated`: another of the links takes the address. `full`: it can't keep another address. */
+type Obstacle = 'taken' | 'repeated' | 'loops' | 'full'
 
 export interface MoveConflict {
   readonly link: BulkLink
@@ -116,23 +83,43 @@ export interface MovePlan {
   readonly there: number
 }
 
-/** Returns which of the account's links can move to its domain. Nothing stops the domain from changing meanwhile. */
+/**
+ * Returns which of the account's links can move to its domain, as the batch engine decides. Nothing stops the domain from
+ * changing meanwhile.
+ */
 export async function planMove(
   db: Db,
   account: number,
   links: readonly BulkLink[],
-  domain: LinkDomain,
+  { id: domain_id, name }: LinkDomain,
+  keepsAddress: boolean,
   shortUrl: ShortUrl,
 ): Promise<MovePlan> {
-  const obstacleOf = await moveObstacles(db, account, links, domain, shortUrl)
-  const leaving = links.filter(({ domain_id }) => domain_id !== domain.id)
-  const moving: BulkLink[] = []
+  const leaving = links.filter((link) => link.domain_id !== domain_id)
+  const ids = leaving.map(({ id }) => id)
+  const further = await furtherShortUrls(db, account, ids, shortUrl)
   const conflicts: MoveConflict[] = []
+  const others: BulkLink[] = []
   const ticks = new Ticks()
   for (const link of leaving) {
-    const reason = obstacleOf(link)
-    if (reason === null) moving.push(link)
-    else conflicts.push({ link, reason })
+    const own = [shortUrl(name, link.alias), ...(further.get(link.id) ?? [])]
+    if (loopViolations(link, own).length > 0) conflicts.push({ link, reason: 'loops' })
+    else others.push(link)
+    await ticks.next()
+  }
+  const { plans, take } = await planAddressChanges(db, account, others, { domain_id, keepsAddress })
+  const moving: BulkLink[] = []
+  const moved = new AddressSet()
+  for (const plan of plans) {
+    const { link, main } = plan
+    const failure = take(plan)
+    if (failure === null) {
+      moving.push(link)
+      moved.add(main)
+    } else {
+      const clash = moved.hasClash(main) ? 'repeated' : 'taken'
+      conflicts.push({ link, reason: failure.code === 'alias_taken' ? clash : 'full' })
+    }
     await ticks.next()
   }
   return { moving, conflicts, there: links.length - leaving.length }

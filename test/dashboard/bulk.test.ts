@@ -113,13 +113,10 @@ describe('all links that match', () => {
     }
   })
 
-  test('are selected when the action begins, which needs a valid name and destination', async () => {
+  test('need a valid name and destination', async () => {
     const { domain, link, browser } = await newEditor()
     await link({ title: 'sale' })
     const all = { matching: '1', next: '/app/links?search=sale' }
-    const { page } = await browser.post(selected, { ...all, what: 'disable' })
-    await link({ title: 'sale' })
-    assert.match((await browser.after(await browser.submit(page, selected))).said.join(), /^2 links disabled\. Undo/)
     for (const [form, status] of [
       [{ what: 'move', to: 'space-99999' }, 422],
       [{ what: 'move', to: 'domain-99999' }, 422],
@@ -131,6 +128,67 @@ describe('all links that match', () => {
       assert.equal((await browser.post(selected, { ...all, ...form })).status, status, JSON.stringify(form))
     }
     assert.equal((await browser.get(`/app/links/move?domain_id=${domain.id}`)).status, 200)
+  })
+
+  test('are asked about again, by each action, if they are no longer those of the list or of the question', async () => {
+    const own = await newEditor()
+    const { browser, link, send, other } = own
+    const { id: space_id } = await own.stored('/spaces', { name: 'Shop' })
+    const links: Json[] = []
+    for (let at = 0; at < 12; at++)
+      links.push(await link({ tags: ['sale'], space_id, url: `https://old.acme.com/${at}` }))
+    let spare = await link({ space_id, url: 'https://old.acme.com/spare' })
+    const tag = (await send('GET', '/tags')).body.data[0].id
+    const next = `/app/links?tag_id=${tag}&per_page=10`
+    /** Takes the tag from one link, and gives it to another: as many links as before. */
+    const swap = async () => {
+      const out = links.pop() as Json
+      await send('PATCH', `/links/${out.id}`, { json: { tags: [] } })
+      await send('PATCH', `/links/${spare.id}`, { json: { tags: ['sale'] } })
+      links.unshift(spare)
+      spare = out
+    }
+    const remark = /Nothing was changed yet\. The 12 links that you were shown changed in the meantime\./
+    for (const [what, more] of [
+      ['archive', {}],
+      ['forward', {}],
+      ['tag', { add_tags: 'new' }],
+      ['limit', { clicks_limit: '9' }],
+      ['replace', { find: 'old', replace: 'new', part: 'all' }],
+      ['move', { to: 'space-0' }],
+      ['move', { to: `domain-${other.id}` }],
+      ['delete', {}],
+    ] as const) {
+      const list = await browser.open(next)
+      const typed = { ...more, matching: '1', what }
+      const { page: first } = await browser.submit(list, selected, typed)
+      assert.doesNotMatch(first.text, remark, what)
+      await swap()
+      const before = await linksOf(own)
+      const { page: late } = await browser.submit(list, selected, typed)
+      assert.match(late.text, remark, what)
+      const { page: again, status } = await browser.submit(first, selected, more)
+      assert.equal(status, 409, what)
+      assert.match(again.text, remark, what)
+      assert.deepEqual(await linksOf(own), before, what)
+      const done = await browser.after(await browser.submit(again, selected, more))
+      assert.match(done.said.join(), /12 links/, what)
+      await own.undo(done)
+    }
+  })
+
+  test('are asked about again if a plan would change other links', async () => {
+    const { browser, link, send, shown, other } = await newEditor()
+    const [one, two] = [await link({ url: 'https://old.acme.com/1' }), await link({ url: 'https://acme.com/2' })]
+    const typed = { what: 'replace', matching: '1', find: 'old.', replace: '', part: 'all' }
+    const { page } = await browser.post(selected, typed)
+    await send('PATCH', `/links/${two.id}`, { json: { url: 'https://old.acme.com/2' } })
+    const again = await browser.submit(page, selected)
+    assert.deepEqual([again.status, again.page.heading], [409, 'Change 2 destinations?'])
+    assert.equal((await shown(one)).url, one.url)
+    const { page: move } = await browser.post(selected, { what: 'move', matching: '1', to: `domain-${other.id}` })
+    await link({ alias: one.alias, domain_id: other.id, archived: true })
+    assert.equal((await browser.submit(move, selected)).page.heading, `Move 1 link to ${other.name}?`)
   })
 
   test('are changed by one request of an account at a time; four others wait', async () => {
@@ -259,6 +317,37 @@ describe('a move to another domain', () => {
     assert.equal((await app.visit(`http://${other.name}/summer`)).status, 404)
     assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 302)
     assert.equal((await shown(summer)).clicks, 3)
+  })
+
+  test('moves as many links as its question says: own addresses, 20 further ones, and loops through them', async () => {
+    const { other, link, browser, send, stored, shown } = await newEditor()
+    const addTo = ({ id }: Json, alias: string, domain_id?: number) =>
+      stored(`/links/${id}/addresses`, { alias, ...(domain_id && { domain_id }) })
+    const promoted = await link({ alias: 'own' })
+    await addTo(promoted, 'own', other.id)
+    const owner = await link({ alias: 'a' })
+    await addTo(owner, 'b', other.id)
+    const clashing = await link({ alias: 'b' })
+    const looping = await link({ alias: 'c', url: `http://${other.name}/d` })
+    await addTo(looping, 'e')
+    await send('PATCH', `/links/${looping.id}`, { json: { url: `http://${other.name}/c` } })
+    const full = await link({ alias: 'full' })
+    for (let at = 0; at < 20; at++) await addTo(full, `full-${at}`)
+    const all = [promoted, owner, clashing, looping, full]
+    const rows = Object.fromEntries(all.map(({ id }) => [`row-${id}`, 'on']))
+    const { page } = await browser.post(selected, { what: 'move', to: `domain-${other.id}`, ...rows })
+    assert.equal(page.heading, `Move 2 links to ${other.name}?`)
+    assert.match(
+      page.text,
+      /1 of 5 aliases is taken on .*1 link can’t keep the old address: a link has up to 20 further/s,
+    )
+    // Without the old addresses, one more can move, so the page asks again.
+    const { page: again, status } = await browser.submit(page, selected, { keep_addresses: undefined })
+    assert.deepEqual([status, again.heading], [409, `Move 3 links to ${other.name}?`])
+    const moved = await browser.after(await browser.submit(page, selected))
+    assert.match(moved.said.join(), /^2 links moved to other\..* 3 others couldn’t be moved\./)
+    const domains = await Promise.all(all.map(async (each) => (await shown(each)).domain_id === other.id))
+    assert.deepEqual(domains, [true, true, false, false, false])
   })
 
   test('says why nothing moves, or why a move can’t be undone', async () => {

@@ -152,3 +152,34 @@ describe('text in destinations', () => {
     assert.equal(corrected.heading, 'Change 1 destination?')
   })
 })
+
+test('the bar, each question and an empty list offer to include archived links', async () => {
+  const { browser, link, shown } = await newEditor()
+  const links = [await link({ url: 'https://old.acme.com/1' }), await link({ url: 'https://old.acme.com/2' })]
+  const archived = await link({ url: 'https://old.acme.com/3', archived: true })
+  const next = '/app/links?search=old'
+  const list = await browser.open(next)
+  assert.match(list.text, /2 links\s*and 1 archived/)
+  assert.ok(list.links.includes(`${next}&archived=any`))
+  const typed = { what: 'replace', matching: '1', find: 'old', replace: 'new', part: 'all' }
+  const { page: ask } = await browser.submit(list, selected, typed)
+  assert.match(ask.text, /Include 1 archived link.*1 archived link matches, too, and stays unchanged\./)
+  const { page: wider, status } = await browser.submit(ask, selected, { include_archived: 'true' })
+  assert.deepEqual([status, wider.heading], [200, 'Change 3 destinations?'])
+  assert.doesNotMatch(wider.text, /Nothing was changed yet|archived/)
+  const { said } = await browser.after(await browser.submit(ask, selected))
+  assert.match(said.join(), /^Destinations of 2 links changed\./)
+  assert.equal((await shown(archived)).url, archived.url)
+  const empty = await browser.open(next)
+  assert.match(
+    empty.text,
+    /No links match “old”.*1 archived link matches\. Lists omit them, but they still redirect\./s,
+  )
+  assert.ok(empty.links.includes(`${next}&archived=any`))
+  for (const what of ['archive', 'delete', 'tag', 'limit', 'move']) {
+    const { page } = await browser.post(selected, { what, matching: '1', next: '/app/links' })
+    assert.match(page.text, /Include 1 archived link/, what)
+  }
+  for (const { id } of links) await browser.post(`/app/links/${id}/archive`)
+  assert.match((await browser.open('/app/links')).text, /All links are archived.*3 archived links match\./s)
+})

@@ -30,8 +30,8 @@ interface Services {
 export const exactHelp = 'Capital letters matter: Tea and tea can be two links. Without this, both open this link.'
 
 /** Renders the box of the question before links move to another domain. */
-export function keepAddressesBox(): Html {
-  return checkbox(new FormState({ keep_addresses: 'true' }), {
+export function keepAddressesBox(isChecked: boolean): Html {
+  return checkbox(new FormState({ keep_addresses: isChecked ? 'true' : '' }), {
     name: 'keep_addresses',
     label: 'Keep the old addresses working',
     help: 'Each link then opens at both addresses. Keep them if they are printed or shared.',

@@ -3,7 +3,7 @@
 import { domainToUnicode } from 'node:url'
 import { allows } from '../../access/actor.ts'
 import type { PlainDomain } from '../../domains/store.ts'
-import type { Fields } from '../../http/form-encoding.ts'
+import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/refusals.ts'
@@ -83,7 +83,7 @@ export function changedOptions(
   )
   const ofAll = { conflict: read.conflict, space_id: read.space_id, tag: read.tag, domain_map }
   if (source !== 'csv') return ofAll
-  const chosen = columns.map(({ name }, at) => [name, String(fields[`column.${at}`] ?? '-')] as const)
+  const chosen = columns.map(({ name }, at) => [name, readText(fields[`column.${at}`] ?? '-')] as const)
   const { time_zone: zone, generate_aliases: generates } = read
   return { ...ofAll, columns: Object.fromEntries(chosen), time_zone: zone, generate_aliases: generates }
 }

@@ -16,10 +16,19 @@ import { type Tag, tagOperations } from '../../tags/schema.ts'
 import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, loadTagNames, namesIn, noSpace, spaceChoice } from '../choices.ts'
-import { linkFileHref, linkListState } from '../link-list.ts'
+import { countArchived, fingerprint, linkFileHref, linkListState } from '../link-list.ts'
 import { type Filter, filterBar, ListState, requestsOf, selectFilter, tagsFilter } from '../lists.ts'
 import type { PageContent, Pages } from '../page.ts'
-import { actionRow, controlFor, linkButton, type MenuItem, menu, menuForm, type Viewer } from '../parts/buttons.ts'
+import {
+  actionRow,
+  controlFor,
+  hiddenFields,
+  linkButton,
+  type MenuItem,
+  menu,
+  menuForm,
+  type Viewer,
+} from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
 import { capitalize, formatCount, listed, quantity, timeAgo } from '../parts/format.ts'
 import { matchingBox, newLinkActions, selectedActions, settingItems } from '../parts/link-actions.ts'
@@ -53,7 +62,8 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const { rows, ...counts } = isKnown ? await listWithExactFirst(storage, account, list.request) : nothing
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
-    const [choices, tagNames, daily] = await Promise.all([
+    const [archived, choices, tagNames, daily] = await Promise.all([
+      isKnown ? countArchived(storage, account, list) : 0,
       loadChoices(storage, account, chosen),
       loadTagNames(storage, account),
       dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
@@ -67,7 +77,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const isUnmatched = isKnown && rows.length === 0 && list.page === 1 && list.query.search !== null
     const near = isUnmatched ? await findNearestLink(storage, account, list.request) : undefined
     const shown = { ...choices, tagNames, tagFilter }
-    return listPage(list, { rows: lines, ...counts }, shown, { actor, near: near && linkOf(near, shortUrl) })
+    return listPage(list, { rows: lines, ...counts }, shown, { actor, archived, near: near && linkOf(near, shortUrl) })
   })
 }
 
@@ -132,28 +142,26 @@ interface Row {
 
 interface Shown {
   readonly actor: Viewer
+  /** How many archived links match, which the list leaves out. */
+  readonly archived: number
   /** The link that an unmatched search probably means. */
   readonly near: Link | undefined
 }
 
-async function listPage(
-  list: ListState,
-  page: Page<Row>,
-  choices: ListChoices,
-  { actor, near }: Shown,
-): Promise<PageContent> {
+async function listPage(list: ListState, page: Page<Row>, choices: ListChoices, others: Shown): Promise<PageContent> {
+  const { actor, archived } = others
   const shown = { title: 'Links', section: 'links' } as const
   const action = newLinkActions(actor)
   const filters = filtersFor(list, choices)
   const labels = filters.flatMap(({ label }) => label ?? [])
   const isWhole = labels.length === 0 && list.query.search === null && choices.tagFilter.unknown === null
-  if (page.total === 0 && isWhole) {
+  if (page.total === 0 && isWhole && archived === 0) {
     if (choices.domains.length === 0) return { ...shown, body: addDomainFirst(actor) }
     const why = 'A link redirects a short URL on your domain to any page.'
     return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
   }
   const body = html`${filterBar(list, 'Search links', filters)}
-<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, { actor, near }) : await results(list, page, labels, actor)}</div>`
+<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, others) : await results(list, page, labels, others)}</div>`
   return { ...shown, action, body }
 }
 
@@ -180,16 +188,33 @@ function filtersFor(list: ListState, { domains, spaces, tagNames, tagFilter: { t
 
 const noFilters = { domain_id: null, space_id: null, status: null, tag_id: null, archived: null }
 
-async function results(list: ListState, page: Page<Row>, labels: readonly string[], actor: Viewer): Promise<Html> {
+/** Renders a link that adds the archived links to the list; null if none match. */
+function archivedLink(list: ListState, archived: number): Html | null {
+  return archived === 0
+    ? null
+    : html`<a class="small" href="${list.href({ archived: 'any' })}">and ${formatCount(archived)} archived</a>`
+}
+
+async function results(
+  list: ListState,
+  page: Page<Row>,
+  labels: readonly string[],
+  { actor, archived }: Shown,
+): Promise<Html> {
   const { rows, total, totalIsExact } = page
   const isWhole = labels.length === 0 && list.query.search === null
   const everything = list.href({ search: null, ...noFilters })
   const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const file = html`<a class="small" href="${linkFileHref(list)}">Export CSV</a>`
-  const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
-  const matching = controlFor(actor, 'links:write', matchingBox(total, rows.length, totalIsExact))
-  const actions = selectedActions(list.currentHref, actor)
+  const found = html`<div class="found"><p data-count>${count}</p>${archivedLink(list, archived)}${clear}${file}</div>`
+  const box = html`${matchingBox(total, rows.length, totalIsExact)}${archivedLink(list, archived)}`
+  const matching = controlFor(actor, 'links:write', box)
+  const listed = fingerprint(
+    rows.map(({ link }) => link),
+    total,
+  )
+  const actions = html`${hiddenFields({ listed })}${selectedActions(list.currentHref, actor)}`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list, actor), actions, matching)}
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`
 }
@@ -215,7 +240,7 @@ ${linkButton({ label: 'View tags', href: '/app/tags' })}</div>`,
   })
 }
 
-function noMatch(list: ListState, labels: readonly string[], { actor, near }: Shown): Html {
+function noMatch(list: ListState, labels: readonly string[], { actor, archived, near }: Shown): Html {
   const { search } = list.query
   const filters = labels.join(', ')
   const searched = 'The search covers aliases, titles and destinations'
@@ -223,13 +248,20 @@ function noMatch(list: ListState, labels: readonly string[], { actor, near }: Sh
   const scope = labels.length > 0 ? among : `${searched}.`
   const suggestion =
     near && html`Did you mean <a href="${home}/${near.id}"><bdi>${shortUrlText(near.short_url)}</bdi></a>? `
-  const why = html`${suggestion ?? null}${scope}`
+  const isWhole = search === null && labels.length === 0
+  const hidden = `${quantity(archived, 'archived link')} ${archived === 1 ? 'matches' : 'match'}. Lists omit them, but they still redirect.`
+  const why = html`${suggestion ?? null}${isWhole ? null : scope}${archived > 0 ? ` ${hidden}` : null}`
   const action = actionRow([
+    archived === 0 ? null : linkButton({ label: 'Show archived links', href: list.href({ archived: 'any' }) }),
     search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) }),
     labels.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) }),
     controlFor(actor, 'links:write', linkButton({ label: 'New link', href: `${home}/new` })),
   ])
-  const title = search === null ? 'No links match these filters' : `No links match “${truncateMiddle(search, 60)}”`
+  const title = isWhole
+    ? 'All links are archived'
+    : search === null
+      ? 'No links match these filters'
+      : `No links match “${truncateMiddle(search, 60)}”`
   return emptyState({ title, why, action })
 }
 

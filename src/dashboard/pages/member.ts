@@ -5,6 +5,7 @@ import { roles } from '../../access/roles.ts'
 import { found } from '../../errors.ts'
 import { form, required } from '../../forms/form.ts'
 import { oneOf, positiveInteger } from '../../forms/rules.ts'
+import { readText } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Key, listActiveKeysOf } from '../../keys/store.ts'
 import { changeRole, isLastOwner, removeMember } from '../../members/changes.ts'
@@ -71,7 +72,7 @@ function addSessionForm(pages: Pages, { storage: db }: Services): void {
   pages.post(`${home}/:id/end-sessions`, 'members:write', async (request) => {
     const member = await requestedMember(request, db)
     const owner = { account: request.account, member: member.id }
-    const session = positiveInteger(String(request.fields.session ?? ''))
+    const session = positiveInteger(readText(request.fields.session))
     const path = `${home}/${member.id}`
     if (session === undefined)
       return new Redirect(path, { code: 'sessions-ended', count: await removeSessions(db, owner, null) })

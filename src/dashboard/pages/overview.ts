@@ -3,6 +3,7 @@
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import { readCookie, setCookie } from '../../http/cookies.ts'
+import { readText } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { findEndingLinks, maxEndingLinks } from '../../links/activity.ts'
 import { endingDays } from '../../links/link.ts'
@@ -27,7 +28,7 @@ export function addOverviewPage(pages: Pages, services: StatisticsServices & Pas
   pages.get('/app', 'stats:read', (request) => showOverview(request, services))
   pages.post(dismissalPath, null, async ({ exchange, account, fields }) => {
     // A link that ended since then must stay in the notice.
-    const shownAt = Math.min(positiveInteger(String(fields.shown_at)) ?? 0, Date.now())
+    const shownAt = Math.min(positiveInteger(readText(fields.shown_at)) ?? 0, Date.now())
     const options = { isSecure: pages.isSecure(exchange), maxAge: dismissalDays * 86_400 }
     setCookie(exchange, dismissalCookie, `${account}.${shownAt}`, options)
     return new Redirect(returnPath(fields.next))

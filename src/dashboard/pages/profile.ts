@@ -3,7 +3,7 @@
 import { calendarOf } from '../../accounts/calendar.ts'
 import { notFound } from '../../errors.ts'
 import { change, form, required } from '../../forms/form.ts'
-import type { Fields } from '../../http/form-encoding.ts'
+import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { parseTimeZone } from '../../lib/time-zone.ts'
 import { renameMember } from '../../members/changes.ts'
@@ -60,7 +60,7 @@ export function addProfilePages(pages: Pages, services: Services): void {
 
   // The script sends the zone of the browser once.
   pages.post(`${home}/time-zone`, null, async ({ session, fields }) => {
-    const zone = parseTimeZone(typeof fields.time_zone === 'string' ? fields.time_zone : '')
+    const zone = parseTimeZone(readText(fields.time_zone))
     if (zone !== undefined) await setTimeZone(db, signedInMember(session).person.id, zone, true)
     return new Redirect(home)
   })

@@ -1,7 +1,7 @@
 /** The rules of a link in its form: sentences with controls. Buttons add, move and remove parts without saving. */
 
 import { type IconName, icon } from '../../frame/icons.ts'
-import type { Fields } from '../../http/form-encoding.ts'
+import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
@@ -185,8 +185,8 @@ export function editedRules(form: Fields): FormState | null {
   const { edit_rules: pressed, ...fields } = form
   if (pressed === undefined) return null
   const { drafts, others } = splitForm(fields)
-  const [verb = '', at, part = ''] = String(pressed).split('.')
-  const added = verb === 'add_condition' ? String(form[`rules.${at}.${chosen}`]) : part
+  const [verb = '', at, part = ''] = readText(pressed).split('.')
+  const added = verb === 'add_condition' ? readText(form[`rules.${at}.${chosen}`]) : part
   const focus = edit(drafts, verb, Number(at), added) ?? addRule
   return new FormState(joinForm(drafts, others), [], focus)
 }

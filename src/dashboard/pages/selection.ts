@@ -3,17 +3,19 @@
 import { requireScope } from '../../access/actor.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
-import type { Fields } from '../../http/form-encoding.ts'
+import { type Fields, readText } from '../../http/form-encoding.ts'
 import { html, type Part } from '../../http/html.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
 import type { BatchChange, BatchResponse, RunBatch } from '../../links/batch.ts'
-import { matchingLinks } from '../../links/bulk.ts'
+import { findBulkLinks, matchingLinks } from '../../links/bulk.ts'
 import { setForm, tagChangeForm } from '../../links/bulk-schema.ts'
 import { maxBulkLinks } from '../../links/link.ts'
+import { listWithExactFirst } from '../../links/link-list.ts'
 import { type Replacement, replacementForm } from '../../links/replacement.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { loadChoices, noSpace } from '../choices.ts'
-import { linkListState } from '../link-list.ts'
+import { countArchived, fingerprint, linkListAt, linkListState } from '../link-list.ts'
+import type { ListState } from '../lists.ts'
 import type { Notice } from '../notice-messages.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { controlFor, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
@@ -26,15 +28,8 @@ import { formZone, withUtcTimes } from '../parts/time-zones.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
-import {
-  askAbout,
-  common,
-  countToType,
-  type Destination,
-  type LinkAction,
-  limits,
-  type Selection,
-} from './selection-questions.ts'
+import { common, compareShown, isSameQuestion, type Question, type Selection } from './selected-links.ts'
+import { askAbout, countToType, type Destination, type LinkAction, limits } from './selection-questions.ts'
 
 const home = '/app/links'
 /** Links in one transaction, so that other writes get their turn after about 50 ms. */
@@ -52,39 +47,76 @@ export function addSelectionPages(pages: Pages, services: Services): void {
   pages.get(`${home}/move`, 'links:write', (request) => movePage(request, services))
 
   pages.post(`${home}/selected`, 'links:read', async (request) => {
-    const { account, actor, fields } = request
-    if (fields.what !== 'compare') requireScope(actor, 'links:write')
-    const list = linkListReturnPath(fields.next)
-    const ids = await selectedIn(fields, list, account, services)
-    if (ids === null) return tooManyPage(list)
-    if (ids.length === 0) return new Redirect(list)
-    if (fields.what === 'compare') return compareSelected(ids, list)
-    const isMatching = fields.matching !== undefined
-    const selection = { ids, isMatching, next: list, fields, actor, timeZone: formZone(request), services }
-    return fields.what === 'move' && fields.to === undefined ? askWhereTo(selection) : act(selection, services)
+    if (request.fields.what !== 'compare') requireScope(request.actor, 'links:write')
+    const { fields, next, list } = readForm(request.fields)
+    const ids = list === null ? checkedIn(fields) : await matchingLinks(services.storage, request.account, list.request)
+    if (ids === null) return tooManyPage(next)
+    if (ids.length === 0) return new Redirect(next)
+    if (fields.what === 'compare') return compareSelected(ids, next)
+    const selection = await selectionOf({ ids, next, fields }, list, request, services)
+    const page = await act(selection, services)
+    return page instanceof Redirect ? page : compareShown(page, selection, await readListed(selection, list))
   })
 }
 
-/** Applies the action of the form, or asks about it first. */
-async function act(selection: Selection, services: Services): Promise<PageContent | Redirect> {
-  const { isMatching, fields, next, actor } = selection
+/** Returns the fields, the path to return to, and the list if the form is about all of its links. */
+function readForm({ include_archived, ...sent }: Fields) {
+  const path = linkListReturnPath(sent.next)
+  const isWider = include_archived !== undefined
+  const next = isWider ? linkListAt(path).href({ archived: 'any' }) : path
+  // No one has seen these links yet.
+  const fields: Fields = isWider ? { ...sent, confirmed: undefined, shown: undefined, listed: undefined } : sent
+  return { fields, next, list: fields.matching === undefined ? null : linkListAt(next) }
+}
+
+/** Returns the present fingerprint of the list that the form is from; null if it is from another page. */
+async function readListed({ fields, actor, services }: Selection, list: ListState | null): Promise<string | null> {
+  if (list === null || fields.shown !== undefined || fields.listed === undefined) return null
+  const { rows, total } = await listWithExactFirst(services.storage, actor.account, list.request)
+  return fingerprint(rows, total)
+}
+
+/** Adds to the ids of a selection what its questions show. `list` is null for checked links. */
+async function selectionOf(
+  given: Pick<Selection, 'ids' | 'next' | 'fields'>,
+  list: ListState | null,
+  request: PageRequest,
+  services: Services,
+): Promise<Selection> {
+  const { account, actor } = request
+  const { storage } = services
+  const [links, archived] = await Promise.all([
+    findBulkLinks(storage, account, given.ids),
+    list === null ? 0 : countArchived(storage, account, list),
+  ])
+  return { ...given, links, archived, isMatching: list !== null, actor, timeZone: formZone(request), services }
+}
+
+/** Applies the action of the form if the page that was confirmed still shows the same. Otherwise asks about it. */
+async function act(selection: Selection, services: Services): Promise<Question | Redirect> {
+  const { isMatching, fields, next, actor, links } = selection
+  if (fields.what === 'move' && fields.to === undefined) return askWhereTo(selection)
   const action = await actionFrom(selection)
-  const isValid = (action.violations ?? []).length === 0
-  const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || isMatching)
-  if (!isConfirmed) return (await askAbout(selection, action)) ?? new Redirect(next)
+  const isConfirmed = fields.confirmed === 'true'
+  if (isConfirmed || action.asks || isMatching) {
+    if (links.length === 0) return new Redirect(next, { code: action.none ?? 'links-gone' })
+    const question = await askAbout(selection, action)
+    const isValid = (action.violations ?? []).length === 0
+    if (!isConfirmed || !isValid || !isSameQuestion(question, selection)) return question
+  }
   const apply = () => applyToAll({ ...selection, runBatch: services.runBatch }, action)
   return new Redirect(next, await services.semaphores.selections.run(apply, String(actor.account)))
 }
 
 /** Asks where to move all links that match the query, such as all links on a domain. */
 async function movePage(request: PageRequest, services: Services): Promise<PageContent> {
-  const { account, actor, query } = request
+  const { account, query } = request
   const list = linkListState(home, query)
   const ids = await matchingLinks(services.storage, account, list.request)
   if (ids === null) return tooManyPage(list.currentHref)
   if (ids.length === 0) return noLinksPage
-  const given = { fields: { what: 'move' }, actor, timeZone: formZone(request), services }
-  return askWhereTo({ ids, isMatching: true, next: list.currentHref, ...given }, query.domain_id)
+  const given = { ids, next: list.currentHref, fields: { what: 'move' } }
+  return askWhereTo(await selectionOf(given, list, request, services), query.domain_id)
 }
 
 /** Returns the page that asks where to move links. Each space and domain is a button. */
@@ -102,11 +134,10 @@ async function askWhereTo(selection: Selection, currentDomain?: unknown): Promis
     domains.length > 1
       ? html`<h2>To a domain</h2><p>The next page shows the consequences.</p><div class="destinations">${onDomain}</div>`
       : controlFor(selection.actor, 'domains:write', toAdd)
-  const { action, cancel, fields } = common(selection)
-  const { confirmed: _, ...unconfirmed } = fields
-  const body = html`<form method="post" action="${action}" class="form">${hiddenFields(unconfirmed)}
+  const { action, cancel, fields, more } = common(selection)
+  const body = html`<form method="post" action="${action}" class="form">${hiddenFields(fields)}
 <h2>To a space</h2><div class="destinations">${inSpace}</div>${toDomain}
-<div class="actions"><a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
+<div class="actions"><a class="button plain" href="${cancel}" data-close>Cancel</a>${more}</div></form>`
   return { title: `Move ${quantity(selection.ids.length, 'link')}`, section: 'links', body }
 }
 
@@ -131,17 +162,8 @@ function tooManyPage(list: string): PageContent {
   }
 }
 
-/** Returns the ids of the checked links, or of all links that match the list at `next`. Null for too many. */
-async function selectedIn(
-  fields: Fields,
-  next: string,
-  account: number,
-  { storage }: Services,
-): Promise<readonly number[] | null> {
-  if (fields.matching === undefined)
-    return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
-  const query = Object.fromEntries(new URL(next, 'http://own.invalid').searchParams)
-  return matchingLinks(storage, account, linkListState(home, query).request)
+function checkedIn(fields: Fields): number[] {
+  return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }
 
 /** Returns the action of the form, with the violations in its values. Throws `validation_failed` if its space is gone. */
@@ -169,7 +191,7 @@ async function actionFrom(selection: Selection): Promise<LinkAction> {
 }
 
 function update(change: Partial<Extract<BatchChange, { kind: 'update' }>>): LinkAction['change'] {
-  return (ids) => ({ kind: 'update', values: {}, unknownTags: 'create', ...change, ids })
+  return (ids) => ({ kind: 'update', values: {}, ...change, ids })
 }
 
 /** Returns the change of all links to the values of these fields. Throws `validation_failed`. */
@@ -181,7 +203,7 @@ async function deleteAll(selection: Selection): Promise<LinkAction> {
   const { fields } = selection
   const change: LinkAction['change'] = (ids) => ({ kind: 'delete', ids })
   const action = { what: 'delete', asks: true, change, single: 'link-deleted', several: 'links-deleted' } as const
-  const count = fields.confirmed === 'true' ? await countToType(selection) : null
+  const count = fields.confirmed === 'true' ? countToType(selection) : null
   if (count === null) return action
   const digits = (text: string) => text.replace(/[,.\s]/g, '')
   const typed = await attempt(async () => requireTyped(fields, count, (text) => digits(text) === digits(count)))
@@ -239,7 +261,7 @@ async function moveTo(to: Destination, selection: Selection): Promise<LinkAction
 
 /** Returns where to move links. Throws `validation_failed`. */
 function destinationFrom(text: unknown): Destination {
-  const [, kind, id = ''] = /^(space|domain)-(\d{1,16})$/.exec(String(text)) ?? []
+  const [, kind, id = ''] = /^(space|domain)-(\d{1,16})$/.exec(readText(text)) ?? []
   if (kind === 'space' && id === noSpace) return { kind, id: 0 }
   const targetId = positiveInteger(id)
   if ((kind === 'space' || kind === 'domain') && targetId !== undefined) return { kind, id: targetId }

@@ -29,7 +29,7 @@ export function addDomainFirst(viewer: Viewer, title = 'Add a domain first', hin
   return emptyState({ title, why, action: controlFor(viewer, scope, action) })
 }
 
-interface Confirmation {
+export interface Confirmation {
   /** The question, which names the thing. */
   readonly title: string
   readonly section: Section
@@ -45,14 +45,26 @@ interface Confirmation {
   /** Controls after the consequences. */
   readonly controls?: Html | null
   readonly weight?: 'danger' | 'primary'
+  /** Other buttons, after those of the question. */
+  readonly more?: Html | null
 }
 
 /** Returns a page that asks for confirmation, usually of a destructive action. */
 export function confirmation({ title, section, ...question }: Confirmation) {
-  const { action, consequences, verb, cancel, fields = {}, notes = null, controls = null, weight = 'danger' } = question
+  const {
+    action,
+    consequences,
+    verb,
+    cancel,
+    fields = {},
+    notes = null,
+    controls = null,
+    weight = 'danger',
+    more = null,
+  } = question
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const body = html`<form method="post" action="${action}" class="form" novalidate>${onceField()}${hiddenFields(fields)}<div class="stack">${notes}${sentences}</div>${controls}
-<div class="actions">${submitButton({ label: verb, weight })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
+<div class="actions">${submitButton({ label: verb, weight })}<a class="button plain" href="${cancel}" data-close>Cancel</a>${more}</div></form>`
   return { title, section, body }
 }
 

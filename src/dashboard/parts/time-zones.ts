@@ -2,7 +2,7 @@
 import { calendarOf } from '../../accounts/calendar.ts'
 import type { Rule } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
-import type { Fields } from '../../http/form-encoding.ts'
+import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { parseTimeZone, timeZoneNames } from '../../lib/time-zone.ts'
 import { Refusal } from '../../violations.ts'
@@ -37,7 +37,7 @@ const zoneField = 'zone'
  */
 export function formZone({ session, fields }: Pick<PageRequest, 'session' | 'fields'>): string {
   const { member } = session
-  const sent = parseTimeZone(String(fields[zoneField] ?? ''))
+  const sent = parseTimeZone(readText(fields[zoneField]))
   return sent ?? member?.person.timeZone ?? accountZone({ session })
 }
 
