@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { SignJWT } from 'jose'
 import { startApp, type TestApp } from '../app.ts'
+import { repeatWhileOverloaded, sendRequest } from '../client.ts'
 import { Browser } from '../dashboard.ts'
 import { loginToken } from '../members.ts'
 import { baseUrl, oidcConfig, signedInWith, startSignIn } from '../oidc.ts'
@@ -15,14 +16,11 @@ const event = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** Sends a logout request as a provider does: from another site, without a session. */
 async function logOut({ port }: Pick<TestApp, 'port'>, logout_token: string) {
-  const response = await fetch(`http://127.0.0.1:${port}/app/oidc/logout`, {
-    method: 'POST',
-    headers: { origin: 'https://login.example.com' },
-    body: new URLSearchParams({ logout_token }),
-  })
-  const text = await response.text()
-  if (response.status < 413) assert.equal(response.headers.get('cache-control'), 'no-store')
-  return { status: response.status, text }
+  const target = { agent: undefined, port, method: 'POST', path: '/app/oidc/logout' }
+  const request = { key: null, headers: { origin: 'https://login.example.com' }, form: { logout_token } }
+  const { status, text, headers } = await repeatWhileOverloaded(() => sendRequest(target, request))
+  if (status < 413) assert.equal(headers['cache-control'], 'no-store')
+  return { status, text }
 }
 
 async function isOpen(browser: Browser): Promise<boolean> {

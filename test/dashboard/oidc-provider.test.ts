@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import Provider from 'oidc-provider'
 import type { OidcConfig } from '../../src/sign-in/oidc/config.ts'
 import { startApp, type TestApp } from '../app.ts'
+import { repeatWhileOverloaded, sendRequest } from '../client.ts'
 import { commandsWith } from '../command-line.ts'
 import { Browser } from '../dashboard.ts'
 import { baseUrl, clientId, clientSecret, expectProblem, oidcConfig, startAt } from '../oidc.ts'
@@ -100,8 +101,11 @@ class Visitor {
 async function start(t: TestContext, { method, ...change }: Partial<OidcConfig> & { method?: AuthMethod } = {}) {
   let app: TestApp
   // The provider would not send requests to this machine.
-  const send: Send = (url, { method, headers, body }) =>
-    fetch(String(url).replace(baseUrl, `http://127.0.0.1:${app.port}`), { method, headers, body } as RequestInit)
+  const send: Send = async (url, { method = 'GET', body }) => {
+    const target = { agent: undefined, port: app.port, method, path: String(url).replace(baseUrl, '') }
+    const { status } = await repeatWhileOverloaded(() => sendRequest(target, { key: null, form: String(body) }))
+    return new Response(null, { status })
+  }
   const provider = await startProvider(t, send, method)
   const roles = new Map([['marketing', 'editor']] as const)
   const oidc = oidcConfig(provider.issuer, { roles, scopes: 'openid profile email groups', ...change })
