@@ -11,7 +11,7 @@ import { scopes } from '../access/scopes.ts'
 import { isWellFormedKey } from '../keys/key.ts'
 import { version } from '../version.ts'
 
-const { run, say, fails } = commandsWith({})
+const { run, say, json, fails } = commandsWith({})
 
 test('npm run -s waymark prints only the output of the command', async (t) => {
   const { variables } = newDatabase(t)
@@ -160,6 +160,7 @@ test('help lists scopes, JSON fields and exit codes', async () => {
 
 test('prints the version for version, --version and -v', async () => {
   for (const word of ['version', '--version', '-v']) assert.equal(await say(word), version)
+  assert.deepEqual(await json('version'), { version })
 })
 
 test('returns 2 and points to the help for an unknown command', async () => {

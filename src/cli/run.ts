@@ -13,7 +13,7 @@ import { linkCommands } from './links.ts'
 import { invitationCommands, memberCommands } from './members.ts'
 import { moveCommands } from './move.ts'
 import { oidcCommands } from './oidc.ts'
-import { printable, table } from './output.ts'
+import { json, printable, table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
 import { loginLinkCommand, startCommand } from './server.ts'
 import { statsCommand } from './stats.ts'
@@ -112,9 +112,10 @@ function group(members: readonly (readonly [string, Command])[], names: readonly
     details: `${lines}\n\n${hint}`,
     arguments: {},
     run: async (args) => {
-      const [word] = args
+      const [word, option] = args
       if (word === undefined) throw new WrongUse('No command given.')
-      return versionWords.includes(word) ? { text: version, code: 0 } : askForHelp(args, names)
+      if (!versionWords.includes(word)) return askForHelp(args, names)
+      return { text: option === '--json' ? json({ version }) : version, code: 0 }
     },
   }
 }
