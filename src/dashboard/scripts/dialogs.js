@@ -1,4 +1,5 @@
 /** Opens the target of links with `data-dialog` in a dialog. The browser closes it with Esc and returns the focus. */
+import { restoreDraft } from './drafts.js'
 import { hasChanges } from './forms.js'
 import { fetchPage } from './page.js'
 
@@ -54,6 +55,7 @@ export function openDialog(...content) {
   })
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)
+  restoreDraft(dialog)
   dialog.showModal()
   // Pressing Enter right away must not delete anything.
   if (cancel instanceof HTMLElement) cancel.focus()
