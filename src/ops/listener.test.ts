@@ -147,7 +147,7 @@ test('measures the process, its event loop, its database and its version', async
   await app.send('GET', '/api/v1/spaces?search=nothing')
   await eventually(() => app.measured.loopDelays.sum > 0)
   await measures(ask, [
-    /^waymark_build_info\{version="\d+\.\d+\.\d+",node="v26/m,
+    /^waymark_build_info\{version="[\d.]+(-dev(\+[0-9a-f]{10})?)?",node="v26/m,
     /^waymark_visits_total\{answer="redirect"\} 0$/m,
     /^waymark_event_loop_delay_seconds_count [1-9]/m,
     /^waymark_database_read_seconds_count [1-9]/m,

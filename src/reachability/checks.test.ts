@@ -130,7 +130,7 @@ test('skips the system resolver if the DNS is silent', async (t) => {
 test('skips address families without records', async (t) => {
   const [A, AAAA] = [[address], ['2001:db8:0:0:0:0:0:7']]
   const zones = { 'a.test': { A, AAAA: 'silence' }, 'b.test': { AAAA }, 'c.test': { A, AAAA } } as const
-  const dns = { ...(await startDns(t, zones)), timeoutMs: 500 }
+  const dns = { ...(await startDns(t, zones)), timeoutMs: 2_000 }
   const asked: unknown[] = []
   const lookup: LookupFunction = (host, { family }, callback) => {
     asked.push([host, family])
