@@ -1,7 +1,7 @@
 /** Starts the programs with the Node versions of this machine. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -32,9 +32,23 @@ test('an older Node explains what to do and returns 1', withOlder, async (t) => 
   }
 })
 
-test('bin/waymark.js finds Node 26 under an older Node', withOlder, async (t) => {
-  const { code, stdout, stderr } = await startProgram(t, [older as string, launcher, 'version'], {}).ended
-  assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
+test('bin/waymark.js and bin/node.js find Node 26 under an older Node', withOlder, async (t) => {
+  for (const [words, expected] of [
+    [[launcher, 'version'], version],
+    [['bin/node.js', '-p', 'process.versions.node'], process.versions.node],
+  ] as const) {
+    const { code, stdout, stderr } = await startProgram(t, [older as string, ...words], {}).ended
+    assert.deepEqual([code, stdout, stderr], [0, `${expected}\n`, ''])
+  }
+})
+
+test('bin/node.js explains what to do if Node 26 is not installed', async (t) => {
+  const cwd = cloneWithBrokenNode(t)
+  rmSync(join(cwd, 'node_modules'), { recursive: true })
+  const command = [process.execPath, '--import', disguise, 'bin/node.js', 'src/main.js']
+  const { code, stdout, stderr } = await startProgram(t, command, {}, { cwd }).ended
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, sentence)
 })
 
 /** Makes Node report an old version, for `node --import`. */
