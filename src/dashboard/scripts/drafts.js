@@ -52,16 +52,24 @@ export function restoreDraft(within) {
   sessionStorage.removeItem(storageKey)
   if (draft.page !== page || form.dataset.guard === 'changed') return
   for (const [at, control] of controlsIn(form).entries()) {
-    const [name, value = '', isChecked] = draft.values[at] ?? []
+    const [name, value = '', isChecked = false] = draft.values[at] ?? []
     if (control.name !== name) return
-    if ('checked' in control) control.checked = isChecked === true
-    if (control.type !== 'checkbox' && control.type !== 'radio') control.value = value
+    fillIn(control, value, isChecked)
   }
   form.dataset.guard = 'changed'
-  for (const section of form.querySelectorAll('details')) section.open = true
   const message = document.createElement('p')
   message.className = 'notice warning'
   message.setAttribute('role', 'status')
   message.textContent = 'The last changes were not saved. The form has them again.'
   form.prepend(message)
+}
+
+/** Opens the section of a control that gets another value. @type {(control: Control, value: string, isChecked: boolean) => void} */
+function fillIn(control, value, isChecked) {
+  const isChoice = control instanceof HTMLInputElement && ['checkbox', 'radio'].includes(control.type)
+  if (isChoice ? control.checked === isChecked : control.value === value) return
+  if (isChoice) control.checked = isChecked
+  else control.value = value
+  const section = control.closest('details')
+  if (section !== null) section.open = true
 }
