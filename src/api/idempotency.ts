@@ -30,13 +30,23 @@ export function parseIdempotencyKey(value: string): string | null {
 /** Returns the claim on the Idempotency-Key, or null. Omitted fields do not count, so that a release may add fields. */
 export function claimOf(
   exchange: Exchange,
-  { actor: { account, id: key }, fields }: Admitted,
+  { actor, fields }: Admitted,
   name: string | null,
   form: Form<unknown>,
 ): Claim | null {
   if (name === null) return null
   const sent = Object.keys(form.fields).filter((field) => fields[field] !== undefined)
   const values = sent.map((field) => [field, fields[field]])
+  return claimOn(exchange, actor, name, values)
+}
+
+/** Returns the claim of a request with this Idempotency-Key, whose body is these values. */
+export function claimOn(
+  exchange: Exchange,
+  { account, id: key }: Admitted['actor'],
+  name: string,
+  values: readonly unknown[],
+): Claim {
   // The database has only a hash of the API key.
   const secret = exchange.headers.authorization ?? ''
   const fingerprint = fingerprintOfRequest([exchange.method, exchange.target, values], secret)

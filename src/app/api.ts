@@ -150,7 +150,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
   reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
   peopleRoutes(api, storage, idempotentRequests)
-  importRoutes(api, imports.actions, semaphores.plans)
+  importRoutes(api, imports.actions, idempotentRequests, semaphores.plans)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   return {

@@ -38,7 +38,12 @@ export function createSemaphores() {
     /** Files of imports, each of which has up to 16 MiB. Each account has one, because a slow one takes minutes. */
     plans: new Semaphore({
       ...{ concurrency: 3, concurrencyPerKey: 1, maxQueue: 16, maxQueuePerKey: 2, maxWaitMs: 20_000 },
-      rejection: () => overloaded('Too many imports are being planned. Try again in a minute.'),
+      rejection: (isOfAccount) =>
+        overloaded(
+          isOfAccount
+            ? 'This account is planning an import already. Try again when its state is “planned”.'
+            : 'Too many imports are being planned. Try again in a minute.',
+        ),
     }),
     /** Responses of authenticators, which a thread verifies. */
     passkeys: new Semaphore({

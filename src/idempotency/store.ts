@@ -75,6 +75,23 @@ export class IdempotentRequests {
     }
   }
 
+  /** Returns whether a response is stored for a key, maybe of another request. */
+  async knows(key: NamedKey): Promise<boolean> {
+    return (await findRow(this.#db, key)) !== undefined
+  }
+
+  /** Returns the stored response of a claim; undefined if there is none. Throws `idempotency_key_reused`. */
+  find(claim: Claim): Promise<OnceResult | undefined> {
+    return findStored(this.#db, claim)
+  }
+
+  /** Replaces the stored response of a claim. */
+  async replace(claim: Claim, response: StoredResponse): Promise<void> {
+    const { account_id, key_id, idempotency_key } = claim
+    const stored = query.updateTable('stored_responses').set(response).where('key_id', '=', key_id)
+    await this.#db.execute(stored.where('idempotency_key', '=', idempotency_key).where('account_id', '=', account_id))
+  }
+
   /** Resolves when the database is no longer in use. */
   close(): Promise<void> {
     this.#isClosed = true
@@ -186,18 +203,41 @@ export async function eraseFromResponses(
   }
 }
 
+/** Frees the key of a claim whose request has failed. */
+export async function releaseClaim(tx: Db, { account_id, key_id, idempotency_key }: Claim): Promise<void> {
+  const own = query.deleteFrom('stored_responses').where('key_id', '=', key_id).where('account_id', '=', account_id)
+  await tx.execute(own.where('idempotency_key', '=', idempotency_key))
+}
+
 async function findResponse(tx: Db, claim: Claim): Promise<OnceResult> {
-  const [row] = await tx.execute(
+  const stored = await findStored(tx, claim)
+  // Another transaction has just deleted it, so the next request with the key will be the first.
+  if (stored === undefined) throw idempotencyInProgress()
+  return stored
+}
+
+async function findStored(db: Db, claim: Claim): Promise<OnceResult | undefined> {
+  const row = await findRow(db, claim)
+  if (row === undefined) return undefined
+  const { fingerprint, ...response } = row
+  if (fingerprint !== claim.fingerprint) throw idempotencyKeyReused()
+  return { ...response, isReplayed: true }
+}
+
+/** A key of an API key. */
+type NamedKey = Pick<Claim, 'account_id' | 'key_id' | 'idempotency_key'>
+type ClaimedResponse = StoredResponse & { readonly fingerprint: string }
+
+async function findRow(db: Db, claim: NamedKey): Promise<ClaimedResponse | undefined> {
+  const [row] = await db.execute(
     query
       .selectFrom('stored_responses')
       .select(['fingerprint', 'status', 'location', 'etag', 'body'])
       .where('key_id', '=', claim.key_id)
       .where('idempotency_key', '=', claim.idempotency_key)
-      .where('account_id', '=', claim.account_id),
+      .where('account_id', '=', claim.account_id)
+      .where('expires_at', '>', new Date().toISOString())
+      .where('fingerprint', 'like', `${fingerprintVersion}:%`),
   )
-  // Another transaction has just deleted it, so the next request with the key will be the first.
-  if (row === undefined) throw idempotencyInProgress()
-  const { fingerprint, ...response } = row as StoredResponse & { fingerprint: string }
-  if (fingerprint !== claim.fingerprint) throw idempotencyKeyReused()
-  return { ...response, isReplayed: true }
+  return row as ClaimedResponse | undefined
 }

@@ -4,12 +4,13 @@ import { type Actor, requireScope } from '../access/actor.ts'
 import { Failure, found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { failures } from '../http/failures.ts'
+import { releaseClaim } from '../idempotency/store.ts'
 import type { LinkRules } from '../links/actions.ts'
 import { domainsNamed } from '../links/batch-store.ts'
 import { findLinkSpace, unknownSpace } from '../links/store.ts'
 import type { Page, PageRequest, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import { Refusal } from '../violations.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import type { FileBytes, RunImportJob } from './jobs.ts'
 import type { PlanRequest } from './plan.ts'
 import type { ProofSource } from './proof.ts'
@@ -131,22 +132,18 @@ export class ImportActions {
 
   /**
    * Plans the import of a file. Waits for it up to `planPatience`, and then for the record. Throws the failures of `readFile`,
-   * `validation_failed`, and `insufficient_scope` if the plan creates tags and the actor can't. After the response, these are the
-   * error of the import.
+   * `validation_failed` with all violations, and `insufficient_scope` if the plan creates tags and the actor can't. After the
+   * response, these are the error of the import.
    */
-  async plan(
-    actor: Actor,
-    file: FileBytes,
-    { type, options, isPartial }: Omit<PlanRequest, 'actor'>,
-  ): Promise<PlanResult> {
+  async plan(actor: Actor, file: FileBytes, sent: Omit<PlanRequest, 'actor'>): Promise<PlanResult> {
     requireScope(actor, 'links:write')
     const { account, batchId: token } = actor
-    await this.#checkOptions(account, options)
+    const violations = [...(sent.violations ?? []), ...(await this.#findViolations(account, sent.options))]
     const lease = { account, token }
     let isAwaited = true
     const done = this.#hold(lease, async () => {
       try {
-        const id = await this.#parts.run({ kind: 'plan', request: { actor, type, options, isPartial }, file })
+        const id = await this.#parts.run({ kind: 'plan', request: { ...sent, actor, violations }, file })
         const stored = found(await findImport(this.#storage, account, id), 'import')
         requireTags(actor, stored)
         await hideOldPlans(this.#storage, account)
@@ -154,7 +151,11 @@ export class ImportActions {
       } catch (error) {
         if (!(isAwaited || error instanceof Failure)) this.#parts.onProblem(error)
         // If this fails, the lease ends, too.
-        await failPlan(this.#storage, lease, isAwaited ? null : importError(error)).catch(() => undefined)
+        const failed = this.#storage.write(async (tx) => {
+          const hadBegun = await failPlan(tx, lease, isAwaited ? null : importError(error))
+          if (hadBegun && isAwaited && sent.once !== undefined) await releaseClaim(tx, sent.once.claim)
+        })
+        await failed.catch(() => undefined)
         throw error
       }
     })
@@ -180,21 +181,23 @@ export class ImportActions {
     return this.#hold(lease, async () => {
       const planned = await this.#inState(account, id, ['planned'])
       const options = { ...planned.options, ...changed }
-      await this.#checkOptions(account, options)
+      const violations = await this.#findViolations(account, options)
+      if (violations.length > 0) throw validationFailed(violations)
       await this.#parts.run({ kind: 'replan', actor, planned, options, lease })
       const stored = found(await findImport(this.#storage, account, id), 'import')
       return this.#shown(account, stored)
     })
   }
 
-  async #checkOptions(account: number, { domain_map, space_id }: ImportOptions): Promise<void> {
+  /** Returns what is wrong with options that name records. */
+  async #findViolations(account: number, { domain_map, space_id }: ImportOptions): Promise<Violation[]> {
     const names = [...new Set(Object.values(domain_map ?? {}))].filter((name) => name !== leftOut)
     const known = await domainsNamed(this.#storage, account, names)
     const missing = names.filter((name) => !known.has(name))
     const violations = missing.map((name) => new Refusal('unknown_domain.name', { name }).at('domain_map'))
     const hasSpace = space_id === null || (await findLinkSpace(this.#storage, account, space_id)) !== undefined
     if (!hasSpace) violations.push(unknownSpace(space_id))
-    if (violations.length > 0) throw validationFailed(violations)
+    return violations
   }
 
   /**

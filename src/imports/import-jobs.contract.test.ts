@@ -106,6 +106,22 @@ test('rejects whole files and options with the fields of the contract', async ()
     ['conflict', 'not_allowed'],
     ['time_zone', 'not_allowed'],
   )
+  const unknown = { source: 'tinyurl', domain_map: 'a.example=b.example', space_id: '999999', tag: 'a,b' }
+  const all = [
+    ['source', 'not_allowed'],
+    ['tag', 'invalid_character'],
+    ['domain_map', 'unknown_domain'],
+    ['space_id', 'unknown_space'],
+  ] as const
+  const late = 'short_url,url,created_at\nhttps://a.example/x,https://tea.example,2026-01-02 03:04:05'
+  assertRefused(await sendFile(place, late, unknown), ...all, ['time_zone', 'required'])
+  const malformed = await sendFile(place, 'short_url,url\n"a,b', unknown)
+  assert.deepEqual([malformed.status, malformed.body.code], [400, 'malformed_body'])
+  assertRefused(
+    await sendFile(place, 'name,size\na,1', { space_id: '999999' }),
+    ['space_id', 'unknown_space'],
+    ['source', 'unknown_format'],
+  )
   assertRefused(await sendFile(place, 'name,size\na,1', {}), ['source', 'unknown_format'])
   assertRefused(await sendFile(place, 'short_url,url\n', {}), ['body', 'required'])
   assert.equal((await sendFile(place, file, {}, 'text/plain')).status, 415)
@@ -170,4 +186,25 @@ test('needs the scopes for links, and for tags if the plan creates some', async 
     assert.ok(answer.body.detail.includes(lacking))
   }
   assert.deepEqual((await place.send('GET', '/imports')).body.data, [])
+})
+
+test('a repetition with the same Idempotency-Key returns the stored response, and a failure frees the key', async () => {
+  const place = await newPlace(app)
+  const file = table([`https://${place.domain.name}/a`, tea])
+  const send = (body: string, key: string, query = '') =>
+    place.send('POST', `/imports${query}`, { body, headers: { 'content-type': 'text/csv', 'idempotency-key': key } })
+  const first = await send(file, 'one')
+  const again = await send(file, 'one')
+  assert.deepEqual([again.status, again.headers['idempotency-replayed']], [first.status, 'true'])
+  assert.deepEqual([again.text, again.headers.location], [first.text, first.headers.location])
+  for (const other of [await send(`${file}\n`, 'one'), await send(file, 'one', '?tag=x')]) {
+    assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
+  }
+  assert.equal((await send(file, 'two', '?tag=a,b')).status, 422)
+  assert.equal((await send('short_url,url\n"a,b', 'two')).status, 400)
+  const late = `${file}\n"never closed`
+  assert.equal((await send(late, 'two')).status, 400)
+  assert.equal((await send(file, 'two')).status, 201)
+  assert.equal((await send(file, 'bad key')).status, 400)
+  assert.equal((await place.send('GET', '/imports')).body.meta.total, 2)
 })

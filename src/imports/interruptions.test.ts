@@ -1,5 +1,6 @@
 /** Imports whose process dies, stands still or loses rows: nothing is lost in silence, and each can be continued. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from '../../test/app.ts'
@@ -7,6 +8,7 @@ import { linksOf, planFile, rowsOf, sendFile, table, tea } from '../../test/impo
 import { newPlace, type Place } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
 import { commandActor } from '../access/actor.ts'
+import { IdempotentRequests } from '../idempotency/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
@@ -61,6 +63,27 @@ test('plans a file that pauses, which its client can poll, and keeps its rows fr
   assert.deepEqual(await rowsOf(place, id), [])
   file.resume()
   assert.deepEqual([(await done).record.state, (await done).record.outcomes.store], ['planned', 8_000])
+})
+
+test('stores the response of a plan with the import, so that a repetition after a kill returns it', async () => {
+  const place = await newPlace(app)
+  const { account } = place
+  const file = pausedFile(place, 4_000)
+  const claim = { account_id: account, key_id: 1, idempotency_key: randomUUID(), fingerprint: '2:paused' }
+  const once = { claim, listUrl: 'http://api/imports' }
+  const sent = { ...request, once }
+  const planning = actionsOn(storage, 0).plan(commandActor(account, 'operator'), file.bytes, sent)
+  await file.paused
+  const { shown, done } = await planning
+  const requests = new IdempotentRequests(storage)
+  const replayed = await requests.find(claim)
+  assert.deepEqual([replayed?.status, replayed?.location], [202, `http://api/imports/${shown.record.id}`])
+  assert.deepEqual(JSON.parse(replayed?.body ?? '').data.state, 'planning')
+  const again = actionsOn(storage).plan(commandActor(account, 'operator'), pausedFile(place, 4_000).bytes, sent)
+  await assert.rejects(again, { code: 'idempotency_in_progress' })
+  file.resume()
+  await done
+  await requests.close()
 })
 
 test('fails a plan whose process stands still, which then can not publish it', async () => {

@@ -3,13 +3,15 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
-import { validationFailed } from '../errors.ts'
+import { Failure, found, idempotencyInProgress, validationFailed } from '../errors.ts'
+import { entityTagOf } from '../http/response.ts'
+import { type Claim, runOnce } from '../idempotency/store.ts'
 import type { LinkRules } from '../links/actions.ts'
 import { linkFields } from '../links/fields.ts'
 import { findUnknownTags } from '../links/link-tags.ts'
 import { hashPassword } from '../links/password.ts'
 import type { Db } from '../storage/port.ts'
-import { Refusal } from '../violations.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { isSecret, mapColumns } from './csv-columns.ts'
 import { countOrphans, stageDays } from './days/store.ts'
 import { addressColumns, ClickDays } from './days.ts'
@@ -17,8 +19,9 @@ import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
 import { type ReadingOptions, readCells, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
+import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
-import { advance, createImport, type Lease, type StoredImport } from './store.ts'
+import { advance, createImport, findImport, type Lease, type StoredImport } from './store.ts'
 import { Totals } from './totals.ts'
 
 /** A connection: the storage, or that of a thread. */
@@ -31,6 +34,10 @@ export interface PlanRequest {
   readonly options: ImportOptions
   /** See `ColumnChoice`. */
   readonly isPartial?: boolean | undefined
+  /** What is wrong with other options. Then the file is only read, to find all violations. */
+  readonly violations?: readonly Violation[]
+  /** The claim of a request that may be repeated, and the URL of the list, for the response that is stored with the import. */
+  readonly once?: { readonly claim: Claim; readonly listUrl: string } | undefined
 }
 
 /** Called with the number of rows that are read or decided. */
@@ -44,17 +51,27 @@ const [rowsTogether, daysTogether] = [150, 500]
 /** Plans the import of a file. Returns its id. Throws the failures of `readFile`. */
 export async function planImport(
   db: Connection,
-  { actor, type, options, isPartial }: PlanRequest,
+  { actor, type, options, isPartial, violations = [], once }: PlanRequest,
   file: AsyncIterable<Uint8Array>,
   rules: LinkRules,
   onProgress: OnProgress = () => undefined,
 ): Promise<number> {
   const { source, time_zone, columns, generate_aliases } = options
-  const reading = await readFile(file, {
-    ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases, isPartial },
-  })
+  const start = () =>
+    readFile(file, { ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases, isPartial } })
+  if (violations.length > 0) throw await findViolations(start, violations)
+  const reading = await start()
   const { account, batchId: token } = actor
-  const id = await db.write((tx) => createImport(tx, { account, token }, { ...reading, options, summary: noRows }))
+  let id = 0
+  const create = async (tx: Db) => {
+    id = await createImport(tx, { account, token }, { ...reading, options, summary: noRows })
+    const { record, version } = versionedImport(importRecord(found(await findImport(tx, account, id), 'import')))
+    const location = `${once?.listUrl}/${id}`
+    return { status: 202, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
+  }
+  const { isReplayed } = await runOnce(db, once?.claim ?? null, create)
+  // Another process has planned the file since the request looked for a stored response.
+  if (isReplayed) throw idempotencyInProgress()
   const lease = { account, id, token }
   await stage(db, lease, reading, onProgress)
   const { isCaseSensitive } = reading
@@ -65,6 +82,18 @@ export async function planImport(
 }
 
 const noRows = new Totals().summary(0)
+
+/** Reads a whole file. Returns the failure with violations of options and those of the file, unless the file can't be read. */
+async function findViolations(start: () => Promise<Reading>, violations: readonly Violation[]): Promise<Failure> {
+  try {
+    for await (const _ of (await start()).items);
+  } catch (error) {
+    if (!(error instanceof Failure && error.facts.violations)) throw error
+    const others = error.facts.violations.filter(({ field }) => !violations.some((each) => each.field === field))
+    return validationFailed([...violations, ...others])
+  }
+  return validationFailed(violations)
+}
 
 type Reading = Awaited<ReturnType<typeof readFile>>
 

@@ -2,40 +2,66 @@
 import type { Actor } from '../access/actor.ts'
 import { receiveFile } from '../api/body.ts'
 import { sendPage } from '../api/envelopes.ts'
-import { idOf } from '../api/operations.ts'
+import { claimOn, idempotencyKeyOf } from '../api/idempotency.ts'
+import { type Admitted, idOf } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
-import { readRoutes } from '../api/routes.ts'
-import { Failure } from '../errors.ts'
+import { readRoutes, sendStored } from '../api/routes.ts'
+import { Failure, idempotencyInProgress } from '../errors.ts'
 import { type PageQuery, pageOf } from '../forms/list-query.ts'
 import { conditionOf, rejectIfMatch } from '../http/conditions.ts'
 import { addHeader, entityTagOf, sendJson } from '../http/response.ts'
+import type { IdempotentRequests, StoredResponse } from '../idempotency/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
-import type { ImportActions, JobResult } from './actions.ts'
-import { fileTypes, importOperations, importOptions, maxFileBytes } from './schema.ts'
+import type { ImportActions, JobResult, PlanResult } from './actions.ts'
+import { fileTypes, type ImportOptions, importOperations, importOptions, maxFileBytes } from './schema.ts'
 
 /** Returns the page of imports to read. */
 export function importPageOf(query: PageQuery) {
   return { search: [], searchIn: [], filter: {}, ...pageOf(query) }
 }
 
-/** Plans an import in the turn of the account, which ends with the plan. Returns the result of `work`, maybe before. */
-export function planInTurn<T extends Failure | { readonly done: Promise<unknown> }>(
-  turns: Semaphore,
-  { account }: Actor,
-  work: () => Promise<T>,
+/** Plans an import in the turn of the account, which ends with the plan. Returns the response, maybe before. */
+export function planInTurn<T>(
+  turns: Pick<Semaphore, 'run'>,
+  { account }: Pick<Actor, 'account'>,
+  work: () => Promise<{ readonly response: T | PromiseLike<T>; readonly done?: Promise<unknown> }>,
 ): Promise<T> {
   const begun = Promise.withResolvers<T>()
   const turn = turns.run(async () => {
-    const result = await work()
-    begun.resolve(result)
-    if (!(result instanceof Failure)) await result.done.catch(() => undefined)
+    const { response, done } = await work()
+    begun.resolve(response)
+    await done?.catch(() => undefined)
   }, String(account))
   turn.catch(begun.reject)
   return begun.promise
 }
 
+const noTurns: Pick<Semaphore, 'run'> = { run: (task) => task() }
+
+function keyOf({ account, id }: Admitted['actor'], name: string) {
+  return { account_id: account, key_id: id, idempotency_key: name }
+}
+
+const { values: defaults } = importOptions.read({}) as { readonly values: ImportOptions }
+
+function planResponse(listUrl: string, { shown: { record, version }, isDone }: PlanResult): StoredResponse {
+  const body = JSON.stringify({ data: record })
+  return { status: isDone ? 201 : 202, location: `${listUrl}/${record.id}`, etag: entityTagOf(version), body }
+}
+
+/** Returns a hash of a file, which is computed outside of the event loop. */
+async function digest(bytes: Buffer): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', bytes as Buffer<ArrayBuffer>)
+  return Buffer.from(hash).toString('base64url')
+}
+
 /** Adds the operations on imports. `plans` limits the files that are received and planned. */
-export function importRoutes(api: Api, actions: ImportActions, plans: Semaphore): void {
+export function importRoutes(
+  api: Api,
+  actions: ImportActions,
+  idempotentRequests: IdempotentRequests,
+  plans: Semaphore,
+): void {
   const { list, plan, rows, apply, proof, undo } = importOperations
   readRoutes(api, 'import', importOperations, {
     list: (account, query) => actions.list(account, importPageOf(query)),
@@ -44,20 +70,30 @@ export function importRoutes(api: Api, actions: ImportActions, plans: Semaphore)
 
   api.add(plan, async (exchange, { actor }) => {
     rejectIfMatch(exchange)
-    const options = importOptions.check(exchange.query)
+    const key = idempotencyKeyOf(exchange)
+    const { values, violations } = importOptions.read(exchange.query)
+    const options = { ...defaults, ...values }
+    const listUrl = api.urlOf(exchange, list)
     const media = Object.keys(fileTypes) as (keyof typeof fileTypes)[]
     const advice = plan.file?.advice ?? ''
-    const result = await planInTurn(plans, actor, async () => {
+    // A repetition doesn't wait for the plan.
+    const isRepeated = key !== null && (await idempotentRequests.knows(keyOf(actor, key)))
+    return planInTurn<Failure | undefined>(isRepeated ? noTurns : plans, actor, async () => {
       const file = await receiveFile(exchange, { media, maxBytes: maxFileBytes, advice })
-      if (file instanceof Failure) return file
-      if (options instanceof Failure) return options
-      return actions.plan(actor, file.bytes, { type: fileTypes[file.type], options })
+      if (file instanceof Failure) return { response: file }
+      const claim = key === null ? null : claimOn(exchange, actor, key, [file.type, await digest(file.bytes)])
+      const once = claim === null ? undefined : { claim, listUrl }
+      const request = { type: fileTypes[file.type], options, violations, once }
+      return idempotentRequests.exclusively(claim, async () => {
+        const replayed = claim && (await idempotentRequests.find(claim))
+        if (replayed) return { response: sendStored(exchange, replayed) }
+        if (isRepeated) throw idempotencyInProgress()
+        const result = await actions.plan(actor, file.bytes, request)
+        const response = planResponse(listUrl, result)
+        if (claim !== null) await idempotentRequests.replace(claim, response)
+        return { response: sendStored(exchange, { ...response, isReplayed: false }), done: result.done }
+      })
     })
-    if (result instanceof Failure) return result
-    const { record, version } = result.shown
-    addHeader(exchange, 'location', `${api.urlOf(exchange, list)}/${record.id}`)
-    addHeader(exchange, 'etag', entityTagOf(version))
-    return sendJson(exchange, result.isDone ? 201 : 202, JSON.stringify({ data: record }))
   })
 
   api.add(rows, async (exchange, { actor }) => {

@@ -1,7 +1,14 @@
 /** The options of imports, their records, and the operations of the API. Forms, commands and documents derive from them. */
 import { domainToASCII } from 'node:url'
 import type { Static } from 'typebox'
-import { type ListOperation, type Operation, pageOf, readOperationsOf } from '../api/operations.ts'
+import {
+  bodyFailures,
+  idempotencyFailures,
+  type ListOperation,
+  type Operation,
+  pageOf,
+  readOperationsOf,
+} from '../api/operations.ts'
 import type { ApiErrorCode } from '../errors.ts'
 import { type Form, form, optional, type Rule } from '../forms/form.ts'
 import { idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
@@ -253,7 +260,8 @@ const planImport: Operation = {
   },
   acceptedSuccess:
     'The import, whose state is `planning`. Poll it until the state is `planned`, or `failed` with the reason in `error`.',
-  failures: ['precondition_failed', 'malformed_body', 'body_too_large', 'unsupported_media_type', 'validation_failed'],
+  headers: ['Idempotency-Key'],
+  failures: ['precondition_failed', ...bodyFailures, ...idempotencyFailures],
 }
 
 const listImportRows: ListOperation<ImportRowsQuery> = {

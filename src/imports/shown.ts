@@ -9,8 +9,11 @@ import type { Import, ImportRow, Outcome } from './schema.ts'
 import type { ListedRow } from './staging/store.ts'
 import { hasStored, type StoredImport, undoUntil } from './store.ts'
 
+/** Counts of results before a proof. */
+export const noProofs = Object.fromEntries(proofResults.map((each) => [each, 0])) as Record<ProofResult, number>
+
 /** Returns the record of an import. `proved` counts addresses by result. */
-export function importRecord(stored: StoredImport, proved: Readonly<Record<ProofResult, number>>): Import {
+export function importRecord(stored: StoredImport, proved: Readonly<Record<ProofResult, number>> = noProofs): Import {
   const { id, source, state, summary, error, applied_at, created_at, updated_at } = stored
   const { outcomes, losses, unmapped_hosts, ...figures } = summary
   // Addresses are marked as pending in steps, so the results that are there are subtracted.

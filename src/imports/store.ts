@@ -112,11 +112,22 @@ export async function findPlanned(db: Db, { account, token }: Omit<Lease, 'id'>)
   return (await db.execute(own.where('batch_id', '=', token)))[0]?.id
 }
 
-/** Ends a plan that has failed. Without an error, the import is gone for everyone, and retention deletes the rest. */
-export async function failPlan(db: Db, lease: Omit<Lease, 'id'>, error: ImportError | null): Promise<void> {
+/**
+ * Ends a plan that has failed. Without an error, the import is gone for everyone, and retention deletes the rest. Returns false if
+ * there was none.
+ */
+export async function failPlan(db: Db, lease: Omit<Lease, 'id'>, error: ImportError | null): Promise<boolean> {
   const result = error === null ? { account_id: 0 } : { state: 'failed', error: JSON.stringify(error) }
   const ended = { job: null, job_token: null, job_until_ms: 0, updated_at: new Date().toISOString() }
-  await db.execute(heldBy(lease).set({ ...result, ...ended }))
+  return (
+    (
+      await db.execute(
+        heldBy(lease)
+          .set({ ...result, ...ended })
+          .returning('id'),
+      )
+    ).length > 0
+  )
 }
 
 /** Updates the import whose lease this is, as long as no other process has taken it. */

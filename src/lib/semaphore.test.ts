@@ -53,6 +53,16 @@ test('keys alternate, and a full queue of one key leaves room for others', async
   assert.deepEqual(started, ['a1', 'a2', 'b1', 'a3'])
 })
 
+test('tells whether only the tasks of its own key are in the way', async () => {
+  const { task } = tasks()
+  const rejection = (isOfKey: boolean) => new Error(isOfKey ? 'own' : 'all')
+  const limit = new Semaphore({ concurrency: 2, concurrencyPerKey: 1, maxQueue: 0, rejection })
+  void limit.run(task('a'), 'a')
+  await assert.rejects(limit.run(task('a2'), 'a'), /own/)
+  void limit.run(task('b'), 'b')
+  await assert.rejects(limit.run(task('c'), 'c'), /all/)
+})
+
 test('limits the tasks of one key while tasks of other keys run', async () => {
   const { started, task, endNext } = tasks()
   const limit = semaphore({ concurrency: 3, concurrencyPerKey: 2, maxQueue: 4 })

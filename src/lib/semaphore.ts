@@ -7,8 +7,8 @@ export interface SemaphoreOptions {
   readonly maxQueuePerKey?: number
   /** How long a task may wait. Milliseconds. Default: unlimited. */
   readonly maxWaitMs?: number
-  /** Creates the error for a task that finds the queue full or waits too long. */
-  readonly rejection: () => Error
+  /** Creates the error for a task that finds the queue full or waits too long, maybe only for others of its key. */
+  readonly rejection: (isOfKey: boolean) => Error
 }
 
 interface Group {
@@ -58,7 +58,9 @@ export class Semaphore {
 
   #wait(key: string, group: Group): Promise<void> {
     const { maxQueue = unlimited, maxQueuePerKey = unlimited, maxWaitMs, rejection } = this.#options
-    if (this.#waiting >= maxQueue || group.waiters.size >= maxQueuePerKey) throw rejection()
+    const { concurrencyPerKey = unlimited } = this.#options
+    const rejected = () => rejection(group.running >= concurrencyPerKey)
+    if (this.#waiting >= maxQueue || group.waiters.size >= maxQueuePerKey) throw rejected()
     this.#groups.set(key, group)
     this.#waiting += 1
     return new Promise((resolve, reject) => {
@@ -75,7 +77,7 @@ export class Semaphore {
       const expire = () => {
         leave()
         this.#deleteIfEmpty(key, group)
-        reject(rejection())
+        reject(rejected())
       }
       const timer = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs)
       group.waiters.add(start)

@@ -163,12 +163,12 @@ async function planFile(request: PageRequest, services: Services): Promise<Redir
   if (bytes.length === 0) throw fileFailure('Choose a file, or paste rows.')
   const options = valuesIn(importOptions, given)
   try {
-    const { shown, isDone, done } = await planInTurn(semaphores.plans, actor, async () => {
-      const planned = await imports.plan(actor, bytes, { type: null, options, isPartial: true })
-      return { ...planned, done: planned.done.then((plan) => answerHosts(request, plan.record, services)) }
+    return await planInTurn(semaphores.plans, actor, async () => {
+      const { shown, isDone, done } = await imports.plan(actor, bytes, { type: null, options, isPartial: true })
+      const answered = done.then(({ record }) => answerHosts(request, record, services))
+      const response = new Redirect(`${home}/${shown.record.id}`)
+      return { response: isDone ? answered.then(() => response) : response, done: answered }
     })
-    if (isDone) await done
-    return new Redirect(`${home}/${shown.record.id}`)
   } catch (error) {
     throw error instanceof Failure && error.code === 'malformed_body' ? fileFailure(error.message) : error
   }

@@ -1,8 +1,9 @@
 /** Queries of proofs: the addresses that an import has stored, and the results of their requests. */
 import type { Db, Storage } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
-import { type ProofResult, type ProofSource, type ProvedAddress, proofResults } from '../proof.ts'
+import type { ProofResult, ProofSource, ProvedAddress } from '../proof.ts'
 import { linkedOutcomes } from '../schema.ts'
+import { noProofs } from '../shown.ts'
 
 /** Rows whose addresses become pending in one transaction. */
 const markedTogether = 250
@@ -93,9 +94,8 @@ export async function countProofs(
     .where('result', 'is not', null)
     .groupBy(['import_id', 'result'])
   const rows = ids.length === 0 ? [] : await storage.scan(account, results)
-  const none = Object.fromEntries(proofResults.map((result) => [result, 0])) as Record<ProofResult, number>
   return (id) => ({
-    ...none,
+    ...noProofs,
     ...Object.fromEntries(rows.flatMap(([of, result, total]) => (Number(of) === id ? [[result, Number(total)]] : []))),
   })
 }
