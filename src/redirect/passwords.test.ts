@@ -88,8 +88,12 @@ test('returns 429 after ten wrong passwords per minute for one link from one net
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
 })
 
-/** Returns whether a password from this address is checked. An empty password is wrong. */
-const isChecked = async (passwords: Passwords, address: string) => (await passwords.judge(1, address, '', '')) === false
+/** A hash that takes a fraction of a millisecond. */
+const quickHash = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+/** Returns whether a wrong password from this address is checked. */
+const isChecked = async (passwords: Passwords, address: string) =>
+  (await passwords.judge(1, address, 'wrong', quickHash)) === false
 
 test('checks at most ten wrong passwords in any minute, whatever the pauses', async (t) => {
   const advance = stopClock(t)
@@ -106,16 +110,27 @@ test('checks at most ten wrong passwords in any minute, whatever the pauses', as
   for (const [at, time] of times.slice(10).entries()) assert.ok(time - (times[at] as number) >= 60_000)
 })
 
-test('shares one limit among new networks above the maximum, until older ones are dropped', async (t) => {
+test('checks new networks above the maximum without a limit, until older ones are dropped', async (t) => {
   const advance = stopClock(t)
   const passwords = new Passwords(createSemaphores(), 2)
   for (const address of ['192.0.2.1', '192.0.2.2']) assert.ok(await isChecked(passwords, address))
-  for (let n = 0; n < 10; n++) assert.ok(await isChecked(passwords, `192.0.2.${3 + (n % 2)}`))
-  assert.equal(await isChecked(passwords, '192.0.2.5'), false)
-  assert.ok(await isChecked(passwords, '192.0.2.1'))
+  for (let n = 0; n < 30; n++) assert.ok(await isChecked(passwords, '192.0.2.3'))
+  assert.equal(await passwords.judge(1, '192.0.2.3', 'swordfish', redirect_password), true)
+  for (let n = 0; n < 9; n++) assert.ok(await isChecked(passwords, '192.0.2.1'))
+  assert.equal(await isChecked(passwords, '192.0.2.1'), false)
   advance(60_000)
-  for (let n = 0; n < 10; n++) assert.ok(await isChecked(passwords, '192.0.2.5'))
-  assert.ok(await isChecked(passwords, '192.0.2.6'))
+  for (let n = 0; n < 10; n++) assert.ok(await isChecked(passwords, '192.0.2.3'))
+  assert.equal(await isChecked(passwords, '192.0.2.3'), false)
+})
+
+test('never counts passwords that no link can have', async () => {
+  const { post } = await serving()
+  const impossible = ['', ' \u200b', 'x'.repeat(129)]
+  for (let n = 0; n < 12; n++) assert.equal((await post(impossible[n % 3] as string)).status, 401)
+  assert.equal((await post('swordfish')).status, 303)
+  for (let n = 0; n < 10; n++) await post('wrong')
+  assert.equal((await post('')).status, 401, 'after the limit, too')
+  assert.equal((await post('swordfish')).status, 429)
 })
 
 test('returns 400, 413 or 415 for an unreadable form, a large form or another media type', async () => {

@@ -15,52 +15,54 @@ export interface PasswordSemaphores {
   readonly hashes: Semaphore
 }
 
-/** Limits wrong passwords by link and network. Counts are not shared, because that would mean storing IP addresses. */
+/** Limits wrong passwords by link and network. Processes share no counts, because that would mean storing IP addresses. */
 export class Passwords {
   readonly #maxSubjects: number
   /** The times of the wrong passwords of the last minute, by subject. Monotonic milliseconds, oldest first. */
   readonly #wrong = new Map<string, number[]>()
   readonly #semaphores: PasswordSemaphores
 
-  /** `maxSubjects` is the number of pairs of link and network with separate counts. Further pairs share one count. */
+  /** `maxSubjects` bounds the pairs of link and network with a count. Only `hashes` limits the guesses of further pairs. */
   constructor(semaphores: PasswordSemaphores, maxSubjects = 100_000) {
     this.#semaphores = semaphores
     this.#maxSubjects = maxSubjects
   }
 
   /** Returns whether a password matches the hash `stored`, or `rate_limited`. Throws `overloaded`. */
-  judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
+  async judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
+    const sent = trimText(password)
+    // No link has such a password. Counting it would let anyone fill the memory of counts without a hash.
+    if (sent === '' || parsePassword(sent) instanceof Refusal) return false
     const network = networkOf(address)
     const subject = `${link} ${network}`
     const { visitorPasswords, hashes } = this.#semaphores
-    const verify = (sent: string) => hashes.run(() => verifyPassword(sent, stored), `network ${network}`)
     return visitorPasswords.run(async () => {
-      const key = this.#wrong.has(subject) || this.#wrong.size < this.#maxSubjects ? subject : 'shared'
-      const oldest = this.#recent(key).at(-wrongPerMinute)
+      const oldest = this.#recent(subject).at(-wrongPerMinute)
       if (oldest !== undefined) return tooMany(oldest + minuteMs - performance.now())
-      const sent = trimText(password)
-      // No link has an empty password.
-      const isPossible = sent !== '' && !(parsePassword(sent) instanceof Refusal)
-      const isRight = isPossible && (await verify(sent))
-      if (!isRight) this.#addWrong(key)
+      const isRight = await hashes.run(() => verifyPassword(sent, stored), `network ${network}`)
+      if (!isRight) this.#addWrong(subject)
       return isRight
     }, subject)
   }
 
   /** Returns the times of the wrong passwords of the last minute. */
-  #recent(key: string): number[] {
+  #recent(subject: string): number[] {
     const since = performance.now() - minuteMs
-    return (this.#wrong.get(key) ?? []).filter((time) => time > since)
+    return (this.#wrong.get(subject) ?? []).filter((time) => time > since)
   }
 
-  #addWrong(key: string): void {
-    // One timer for each subject, because there may be a hundred thousand.
-    if (!this.#wrong.has(key)) this.#forgetLater(key)
-    this.#wrong.set(key, [...this.#recent(key), performance.now()])
+  #addWrong(subject: string): void {
+    if (!this.#wrong.has(subject)) {
+      // A count that others share would lock them out.
+      if (this.#wrong.size >= this.#maxSubjects) return
+      // One timer for each subject, because there may be a hundred thousand.
+      this.#forgetLater(subject)
+    }
+    this.#wrong.set(subject, [...this.#recent(subject), performance.now()])
   }
 
-  #forgetLater(key: string): void {
-    const forget = () => (this.#recent(key).length === 0 ? this.#wrong.delete(key) : this.#forgetLater(key))
+  #forgetLater(subject: string): void {
+    const forget = () => (this.#recent(subject).length === 0 ? this.#wrong.delete(subject) : this.#forgetLater(subject))
     setTimeout(forget, minuteMs).unref()
   }
 }
