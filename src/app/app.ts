@@ -46,7 +46,7 @@ export function buildApp(options: AppOptions) {
   const ops = opsListener({
     ...measured,
     meters: { database: storage.meters, directory: directory.meters, clicks: clicks.meters, sink: clicks.sinkMeters },
-    isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
+    isServed: (domain) => directory.hasDomain(domain),
     storage,
     listener: api.listener,
     logger,

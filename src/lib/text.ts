@@ -23,8 +23,9 @@ export function composeText(text: string): string {
 const longMarks = /\p{M}{64}/u
 const isAscii = /^\p{ASCII}*$/u
 
-/** White space and the invisible characters that people paste with a text. */
-const blank = /[\s\u00ad\u200b-\u200f\u2060\ufeff]/
+/** The invisible characters that people paste with a text, for a class of a regular expression. */
+export const pastedInvisibles = String.raw`\u00ad\u200b-\u200f\u2060\ufeff`
+const blank = new RegExp(String.raw`[\s${pastedInvisibles}]`)
 
 /** Returns the text without white space and invisible characters at its ends. */
 export function trimText(text: string): string {

@@ -1,5 +1,5 @@
 /** The rule of aliases, and the aliases in visited and pasted text. */
-import { foldCase, parseBoundedText } from '../lib/text.ts'
+import { foldCase, parseBoundedText, pastedInvisibles } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 import { exponent } from './spreadsheet.ts'
 
@@ -87,6 +87,19 @@ export function findAlias(text: string): { readonly alias: string; readonly afte
   const stop = end === undefined ? 0 : end.index + end[0].length
   const start = plain.search(first)
   return { alias: text.slice(start, stop).replace(/\/{2,}/g, '/'), after: text.slice(stop) }
+}
+
+/** What programs put in place of "-", and invisible characters, which they insert to break or not to break lines. */
+const typography = new RegExp(String.raw`[\u2010-\u2013\u2212\ufe58\ufe63\uff0d]|[${pastedInvisibles}]`, 'g')
+
+/** Returns the text with "-" for hyphens of typography and other scripts, and without invisible characters outside emoji. */
+export function withoutTypography(text: string): string {
+  if (text.search(typography) < 0) return text
+  const plain = withoutEmoji(text)
+  return text.replace(typography, (found, at) => {
+    if (plain[at] !== found) return found
+    return invisible.test(found) ? '' : '-'
+  })
 }
 
 /** Returns whether an import may store an alias of another service that `parseAlias` rejects. The alias is in NFC. */

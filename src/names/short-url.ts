@@ -1,6 +1,6 @@
 import { composeText, decodePercent, foldCase } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
-import { findAlias } from './alias.ts'
+import { findAlias, withoutTypography } from './alias.ts'
 import { parseHostName } from './host-name.ts'
 import { isWebUrl } from './web-url.ts'
 
@@ -38,7 +38,7 @@ export function matchesShortUrl(url: string, shortUrl: string): boolean {
 interface PastedShortUrl {
   /** In ASCII. */
   readonly domain: string
-  /** The alias in NFC, and then the alias without noise, if the text has any. */
+  /** The alias in NFC, and then the alias without noise and without typography, if the text has any. */
   readonly aliases: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export const maxDecodedAlias = 1_024
 
 /**
  * Parses text that people paste as a short URL: with or without a scheme, port, query, trailing slash, the `+` of the
- * preview, or noise (see `findAlias`). Returns null for other text.
+ * preview, noise (see `findAlias`) or typography. Returns null for other text.
  */
 export function parseShortUrl(text: string): PastedShortUrl | null {
   const [, host = '', path = ''] =
@@ -56,7 +56,9 @@ export function parseShortUrl(text: string): PastedShortUrl | null {
   const alias = decodePercent(path.replace(/\/$/, '').replace(/\+$/, ''))
   if (domain === null || domain instanceof Refusal || !alias || alias.length > maxDecodedAlias) return null
   // No alias has U+0000, which PostgreSQL rejects.
-  const aliases = [alias, findAlias(alias).alias].filter((each) => each !== '' && !each.includes('\0'))
+  const aliases = [alias, ...[alias, withoutTypography(alias)].map((each) => findAlias(each).alias)].filter(
+    (each) => each !== '' && !each.includes('\0'),
+  )
   return aliases.length === 0 ? null : { domain: domain.name, aliases: [...new Set(aliases.map(composeText))] }
 }
 

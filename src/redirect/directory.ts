@@ -5,7 +5,9 @@ import { Semaphore } from '../lib/semaphore.ts'
 import { foldCase } from '../lib/text.ts'
 import { keySeparator } from '../names/alias.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
+import { parseHostName } from '../names/host-name.ts'
 import type { Change, ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
+import { Refusal } from '../violations.ts'
 import {
   findAppLinks,
   findServedLink,
@@ -92,9 +94,10 @@ export class Directory {
     return this.#domains.named(name)
   }
 
-  /** Returns whether memory has a domain of this name, however old memory is. */
-  hasDomain(name: string): boolean {
-    return this.#domains.named(name) !== undefined
+  /** Returns whether memory has a domain of this name in any spelling, however old memory is. */
+  hasDomain(text: string): boolean {
+    const host = parseHostName(text)
+    return !(host instanceof Refusal) && this.#domains.named(host.name) !== undefined
   }
 
   /** Returns the domain's link with this alias in NFC, or a promise if it must be read. Throws `overloaded`. */

@@ -1,9 +1,9 @@
 /** Finds the links that visitors and redirects reach. */
 import type { Directory } from './directory.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
-import { parseTarget, type VisitedPath, type VisitedTarget, withoutNoise } from './visited-url.ts'
+import { cleanedPaths, parseTarget, type VisitedPath, type VisitedTarget } from './visited-url.ts'
 
-/** A parsed target with its link. If only the path without noise reaches something, the target has that path. */
+/** A parsed target with its link. If only a cleaned path reaches something, the target has that path. */
 export interface VisitedLink extends VisitedTarget {
   readonly link: ServedLink | null
 }
@@ -11,31 +11,31 @@ export interface VisitedLink extends VisitedTarget {
 type Links = Pick<Directory, 'linkOf'>
 
 /**
- * Returns what a request target reaches on a domain, or a promise if a link must be read. If no link matches, looks it up
- * once more without noise. Throws or rejects like `Directory.linkOf`.
+ * Returns what a request target reaches on a domain, or a promise if a link must be read. If no link matches, looks up its
+ * cleaned paths. Throws or rejects like `Directory.linkOf`.
  */
 export function findVisited(links: Links, domain: ServedDomain, target: string): VisitedLink | Promise<VisitedLink> {
   const parsed = parseTarget(target)
+  const found = (link: ServedLink | null) =>
+    link === null && parsed.path.kind === 'alias'
+      ? findFirst(links, domain, parsed, cleanedPaths(target))
+      : { ...parsed, link }
   const link = linkAt(links, domain, parsed.path)
-  if (link instanceof Promise) {
-    return link.then((found) =>
-      found === null ? findCleaned(links, domain, target, parsed) : { ...parsed, link: found },
-    )
-  }
-  return link === null ? findCleaned(links, domain, target, parsed) : { ...parsed, link }
+  return link instanceof Promise ? link.then(found) : found(link)
 }
 
-function findCleaned(
+/** Returns the first path that reaches a link, or is none of a link. */
+function findFirst(
   links: Links,
   domain: ServedDomain,
-  target: string,
   parsed: VisitedTarget,
+  [path, ...rest]: readonly VisitedPath[],
 ): VisitedLink | Promise<VisitedLink> {
-  const path = parsed.path.kind === 'alias' ? withoutNoise(target) : null
-  if (path === null) return { ...parsed, link: null }
+  if (path === undefined) return { ...parsed, link: null }
+  const found = (link: ServedLink | null) =>
+    link === null && path.kind === 'alias' ? findFirst(links, domain, parsed, rest) : { ...parsed, path, link }
   const link = linkAt(links, domain, path)
-  if (link instanceof Promise) return link.then((found) => ({ ...parsed, path, link: found }))
-  return { ...parsed, path, link }
+  return link instanceof Promise ? link.then(found) : found(link)
 }
 
 /** Returns the link at exactly this path. Throws or rejects like `Directory.linkOf`. */

@@ -1,6 +1,6 @@
 /** Parses a visitor's Host header and request target. Pure. */
 import { composeText, decodePercent, foldCase } from '../lib/text.ts'
-import { findAlias } from '../names/alias.ts'
+import { findAlias, withoutTypography } from '../names/alias.ts'
 import { type AppLinkField, appLinkFieldAt, isAppLinkPath } from '../names/app-links.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { maxDecodedAlias } from '../names/short-url.ts'
@@ -93,16 +93,22 @@ function pathOf(decoded: string, asksForPreview: boolean): VisitedPath {
 }
 
 /**
- * Returns the path of a request target without noise (see `findAlias`), to look up if its own alias matches no link. A plus
- * among the noise at the end asks for the preview. Only noise is the root. Returns null if there is no noise.
+ * Returns the paths to look up, in order, if a request target's own alias matches no link: without noise (see `findAlias`),
+ * then also without typography. Only those that differ. A plus among the noise at the end asks for the preview. Only noise
+ * is the root.
  */
-export function withoutNoise(target: string): VisitedPath | null {
+export function cleanedPaths(target: string): readonly VisitedPath[] {
   const [sent = ''] = target.split(/[?#]/, 1)
   const text = isClean.test(sent.slice(1)) ? null : decodePath(sent)
-  if (text === null) return null
-  const { alias, after } = findAlias(text)
-  const hasNoise = !text.startsWith(alias) || !/^\+?\/?$/.test(after)
+  if (text === null) return []
+  const plain = withoutTypography(text)
+  const found = findAlias(text)
+  const hasNoise = !text.startsWith(found.alias) || !/^\+?\/?$/.test(found.after)
+  return [...(hasNoise ? pathTo(found) : []), ...(plain === text ? [] : pathTo(findAlias(plain)))]
+}
+
+/** Returns the path of an alias with the noise after it; none for a preview of the root. */
+function pathTo({ alias, after }: ReturnType<typeof findAlias>): readonly VisitedPath[] {
   const asksForPreview = after.includes('+')
-  if (!hasNoise || (alias === '' && asksForPreview)) return null
-  return pathOf(alias, asksForPreview)
+  return alias === '' && asksForPreview ? [] : [pathOf(alias, asksForPreview)]
 }

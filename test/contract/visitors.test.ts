@@ -128,6 +128,31 @@ test('302 for a path with noise around an alias, after one more lookup; an exact
   for (const path of ['/again', '/again.', '/again..']) assert.equal((await visit(path))[0], 404, path)
 })
 
+test('302 for a path with typographic hyphens or invisible characters, after a third lookup', async () => {
+  const name = 'typography.acme.com'
+  const domain_id = await stored('/domains', { name })
+  await link('summer-sale', { domain_id })
+  await link('sale', { domain_id, url: 'https://acme.com/second' })
+  await link('-sale', { domain_id })
+  await link('👩‍💻-x', { domain_id })
+  await link('locked-sale', { domain_id, redirect_password: 'swordfish' })
+  const visit = (path: string, how = {}) =>
+    app.visit(`http://${name}/${path.split('/').map(encodeURIComponent).join('/')}`, how)
+  for (const hyphen of '\u2010\u2011\u2012\u2013\u2212\ufe58\ufe63\uff0d')
+    assert.equal(location(await visit(`summer${hyphen}sale`)), target, encodeURIComponent(hyphen))
+  for (const unseen of '\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff')
+    assert.equal(location(await visit(`sum${unseen}mer-sa${unseen}le`)), target, encodeURIComponent(unseen))
+  for (const path of ['(SUMMER\u2011SALE).', '//summer\u2013sale/', 'summer\u2011sale\u200b', '👩‍💻\u2011x'])
+    assert.equal(location(await visit(path)), target, path)
+  assert.equal(location(await visit('\u2011sale')), 'https://acme.com/second', 'as noise')
+  for (const path of ['summer\u2011sale+', 'summer\u2011sale+).'])
+    assert.match((await app.visit(`http://${name}/${encodeURI(path)}`)).text, /Link preview/, path)
+  const form = { redirect_password: 'swordfish' }
+  assert.equal((await visit('locked\u2011sale', { method: 'POST', form })).status, 303)
+  assert.equal((await visit('robots\u200b.txt')).status, 200)
+  for (const path of ['summer\u2014sale', 'summer\u2011none']) assert.equal((await visit(path)).status, 404, path)
+})
+
 test('the stored state of a link decides between its URL, its expiration URL, the URL of the domain, 404 and 410', async () => {
   const over = { active_period_end_at: '2020-01-01T00:00:00Z' }
   const expiration_url = 'https://acme.com/over'
@@ -235,11 +260,12 @@ test('redirects from memory while the database is down, 503 with Retry-After for
   assert.equal((await app.visit(`${host}/unread`)).status, 302)
 })
 
-test('200 at /tls/ask for a stored domain in any case, 404 for another, even while the database is down', async () => {
+test('200 at /tls/ask for a stored domain in any spelling, 404 for another, even while the database is down', async () => {
   const check = async () => {
     for (const [name, status] of Object.entries({
-      ...{ 'go.acme.com': 200, 'GO.acme.com': 200 },
-      ...{ 'acme.com': 404, 'x.go.acme.com': 404, '': 404, 'go.acme.com/1': 404 },
+      ...{ 'go.acme.com': 200, 'GO.acme.com': 200, 'go.acme.com.': 200, 'ｇｏ.acme.com': 200 },
+      ...{ 'acme.com': 404, 'x.go.acme.com': 404, '': 404, '.': 404, 'go.acme.com..': 404 },
+      ...{ 'go.acme.com/1': 404, 'go.acme.com:443': 404, '[::1]': 404, '127.0.0.1.': 404, '%': 404 },
     })) {
       const asked = await fetch(`http://127.0.0.1:${app.opsPort}/tls/ask?domain=${encodeURIComponent(name)}`)
       assert.equal(asked.status, status, name)
