@@ -192,9 +192,11 @@ async function explained(key: string, id: number, { at, ...visitor }: Visitor): 
 }
 
 async function visited(url: string, { user_agent, accept_language, country, query }: Visitor, rules: Link['rules']) {
-  const headers = { 'user-agent': user_agent, 'accept-language': accept_language, 'cf-ipcountry': country }
-  const { status, headers: sent } = await app.visit(query === '' ? url : `${url}?${query}`, { headers, agent })
-  return outcomeOf(status, sent.location ?? null, rules)
+  // All browsers send the first two. Without them, an old browser is a program.
+  const sent = { accept: '*/*', 'accept-language': accept_language ?? '' }
+  const headers = { ...sent, 'user-agent': user_agent, 'cf-ipcountry': country }
+  const { status, headers: received } = await app.visit(query === '' ? url : `${url}?${query}`, { headers, agent })
+  return outcomeOf(status, received.location ?? null, rules)
 }
 
 /** Returns the rule that decides by the checks of an explanation. */

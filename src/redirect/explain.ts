@@ -141,10 +141,13 @@ function visitorOf(
     country: country ?? '',
     'user-agent': user_agent ?? '',
     'accept-language': accept_language ?? '',
+    // Otherwise, an old browser would be a program.
+    accept: '*/*',
   }
   const atMs = at === null ? Date.now() : Date.parse(at)
-  const parts = { headers, query: query ?? '', atMs, method: 'GET', address: '', countryHeader: 'country' }
-  return new Visitor({ ...parts, hasSentForm: false }, sources)
+  const request = { method: 'GET', headers, isHttps: false, atMs }
+  const parts = { query: query ?? '', address: '', countryHeader: 'country', hasSentForm: false }
+  return new Visitor({ ...request, ...parts }, sources)
 }
 
 /** The statuses of responses without a redirect. */

@@ -24,7 +24,7 @@ export function findVisited(links: Links, domain: ServedDomain, target: string):
   return link instanceof Promise ? link.then(found) : found(link)
 }
 
-/** Returns the first path that reaches a link, or is none of a link. */
+/** Returns the first path that reaches a link, or is a URL of the domain itself. */
 function findFirst(
   links: Links,
   domain: ServedDomain,

@@ -94,8 +94,8 @@ function pathOf(decoded: string, asksForPreview: boolean): VisitedPath {
 
 /**
  * Returns the paths to look up, in order, if a request target's own alias matches no link: without noise (see `findAlias`),
- * then also without typography. Only those that differ. A plus among the noise at the end asks for the preview. Only noise
- * is the root.
+ * then without noise and typography. Leaves out paths that change nothing. A plus among the noise at the end asks for the
+ * preview. Only noise is the root.
  */
 export function cleanedPaths(target: string): readonly VisitedPath[] {
   const [sent = ''] = target.split(/[?#]/, 1)

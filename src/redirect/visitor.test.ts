@@ -4,7 +4,15 @@ import fc from 'fast-check'
 import { Visitor } from './visitor.ts'
 
 const sources = { countries: null, saltOf: () => undefined }
-const parts = { method: 'GET', headers: {}, address: '', countryHeader: null, atMs: 0, hasSentForm: false }
+const parts = {
+  method: 'GET',
+  headers: {},
+  isHttps: false,
+  address: '',
+  countryHeader: null,
+  atMs: 0,
+  hasSentForm: false,
+}
 const text = fc.constantFrom('', 'a', 'b', 'A', '+', '%20', '%C3%A4', 'ä', '%', '__proto__', 'constructor', '=')
 const pair = fc.oneof(
   text,

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Calendar } from '../accounts/calendar.ts'
+import { type ClassifiedRequest, classifyVisit } from '../analytics/capture/browser-headers.ts'
 import { countryIn } from '../analytics/capture/countries.ts'
 import { preferredLanguage } from '../analytics/capture/language.ts'
 import { softwareOf } from '../analytics/capture/software.ts'
-import { classOf, maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
+import { maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
 import { fractionOf } from '../analytics/capture/visitor-hash.ts'
 import type { RuleVisitor } from '../rules/conditions.ts'
 import type { ServedLink } from './store.ts'
@@ -18,15 +18,12 @@ const isSet = /(?:^|,)\s*1\s*(?:,|$)/
 type Sources = Pick<VisitorSources, 'countries' | 'saltOf'>
 
 /** A request, or what `explain` assumes. */
-export interface VisitorParts {
-  readonly method: string
-  readonly headers: IncomingHttpHeaders
+export interface VisitorParts extends ClassifiedRequest {
   readonly address: string
   /** The header with the country, in lower case; null if there is none. */
   readonly countryHeader: string | null
   /** The query of the visited URL. */
   readonly query: string
-  readonly atMs: number
   /** Whether the visitor has sent the form with the password, which the destination must not get. */
   readonly hasSentForm: boolean
 }
@@ -50,8 +47,7 @@ export class Visitor implements RuleVisitor {
 
   /** Only people type passwords, whatever the user agent. */
   get class(): Visit['class'] {
-    const { hasSentForm, method } = this.#parts
-    this.#class ??= hasSentForm ? 'person' : classOf(method, this.userAgent)
+    this.#class ??= this.hasSentForm ? 'person' : classifyVisit(this.#parts)
     return this.#class
   }
 

@@ -233,6 +233,23 @@ test('sends the preview page to bots, previews, HEAD and visits without a user a
   assert.deepEqual(clicks, [], 'a limit counts its clicks')
 })
 
+test('counts a visit over HTTPS without the headers of its browser as a bot, which uses no click of a limit', async () => {
+  const links = [
+    { alias: 'few', url: target, clicks_limit: 2 },
+    { alias: 'many', url: target },
+  ]
+  const { visit, clicks } = await startVisitors({ 'go.acme.com': { links } }, { left: 2, trustProxy: 1 })
+  const https = { 'x-forwarded-proto': 'https', accept: 'text/html', 'accept-language': 'de' }
+  const fetched = { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  checkPage(await visit(`${host}/few`, { headers: https }), 200, 'Link preview')
+  assert.equal((await visit(`${host}/many`, { headers: https })).status, 302)
+  assert.deepEqual(clicks, [], 'a bot')
+  assert.equal((await visit(`${host}/few`, { headers: { ...https, ...fetched } })).status, 302)
+  assert.equal((await visit(`${host}/few`, { headers: { ...https, 'x-forwarded-proto': 'http' } })).status, 302)
+  assert.equal((await visit(`${host}/many`, { headers: { ...https, ...fetched } })).status, 302)
+  assert.deepEqual(clicks, [2])
+})
+
 test('returns 405 with Allow for other methods, and accepts POST only for a password', async () => {
   const { visit } = await serving({ alias: 'a', url: target }, { alias: 'p', url: target, redirect_password })
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']) {

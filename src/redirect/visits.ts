@@ -148,9 +148,10 @@ class Visits {
   }
 
   #visitorOf({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
-    const { method, headers, clientAddress: address } = exchange
+    const { method, headers, clientAddress: address, protocol } = exchange
     const { countryHeader, sources } = this.#options
-    return new Visitor({ method, headers, address, countryHeader, query, atMs: Date.now(), hasSentForm }, sources)
+    const request = { method, headers, isHttps: protocol === 'https', atMs: Date.now() }
+    return new Visitor({ ...request, address, countryHeader, query, hasSentForm }, sources)
   }
 
   #answerTo(visit: VisitRequest): Response {

@@ -31,7 +31,7 @@ export interface Visit {
 }
 
 /** A person, a program such as a crawler, or a program that shows a preview of the destination, such as a messenger. */
-type VisitorClass = 'person' | 'bot' | 'preview'
+export type VisitorClass = 'person' | 'bot' | 'preview'
 
 /**
  * Programs that show previews. A name that apps share only counts at the start: `Pinterest/0.2` and `Viber/12` show
@@ -55,7 +55,7 @@ const unfurlers = new RegExp(
 
 /** Programs that `isbot` takes for people: libraries, monitors that are browsers, and mail scanners. */
 const programs = [
-  ...['^dart/', 'powershell/', '\\bcfnetwork/', '\\bdalvik/', '^reactornetty/'],
+  ...['^dart/', 'powershell/', '\\bcfnetwork/', '\\bdalvik/(?!.* applewebkit )', '^reactornetty/'],
   ...['\\bgtmetrix\\b', '\\bminiature\\.io/', '\\bsphinx/', '\\bylt\\b'],
   ...['proofpoint', 'mimecast', 'barracuda', 'symantec', 'trend ?micro', 'forcepoint', 'fireeye', 'safelinks'],
 ]
@@ -70,6 +70,8 @@ export const replacements: Readonly<Record<string, string | null>> = {
   '\\b\\w+/1\\.0;': '\\bcompatible; [\\w-]+/1\\.0;',
   // Apps with articles: “NewsArticle/5.1.3”, “AppleNews/607”.
   '(?:^|[^g])news(?!sapphire)': '(?:^|[ (])(?:net)?news(?!article|lite|sapphire|/)',
+  // Televisions with Opera: “Catcher4.69”.
+  catch: 'catch(?!er\\d)',
   // Download managers within Internet Explorer: “QQDownload 691”.
   download: '(?<!qq)download',
   // Browsers and their plugins. Alipay separates values by “|”. Instagram's list of values may end with “;”.
@@ -89,7 +91,42 @@ const reducedDevice = '(Linux; Android 10; K)'
 /** The name or the address of a program among the details of a device: “Storebot-Google/1.0”. Cubot makes phones. */
 const programInDevice = /https?:|@|[a-z](?<!cu)bot\b|-google\//i
 
-/** Returns the class of a visit. Without a user agent it is a person, because privacy proxies remove it. */
+/** A phone's browser that describes itself without spaces: “dv(iPh14,5);pr(UCBrowser/13.9.0.1727);…”. */
+const ucBrowser = /^dv\(.*;pr\(UCBrowser\//
+
+/**
+ * The user agent of a browser on a computer, with the text before and after the name of its engine: Chromium 80, Safari 16,
+ * Firefox 90 or newer. Older browsers put their names anywhere. `browser-headers.ts` judges them.
+ */
+const browserAtDesk =
+  /^Mozilla\/5\.0 \((?:Windows NT|Macintosh|X11)[^()]*\) (?:AppleWebKit\/[\d.]+ \(KHTML, like Gecko\)|Gecko\/\S+) (?<before>.*?)(?:Chrome\/(?:[89]|\d\d)\d|Version\/(?:1[6-9]|[2-9]\d)|Firefox\/(?:9|\d\d)\d)\S*(?<after>.*)$/
+/** An app on a computer. All browsers there start with “Mozilla”, except Opera. */
+const appAtDesk = /^(?!Mozilla\/|Opera\/)\S+ \((?:Mac|OS X|Windows NT|X11)(?!.*Mozilla)/i
+/** A program inside WebKit's comment, or with the host of a page: “+devin.ai”. */
+const programInWebKit = /\(KHTML, like Gecko;|[ ;(]\+[a-z\d-]+\.[a-z]/i
+/** A name with its version. */
+const namedVersion = /([^\s/;()]+)\/([^\s;()]*)/g
+const engine = /^(?:Version|QtWebEngine|Chromium|Safari)$/
+
+/**
+ * Returns whether the user agent has the name of a program. On computers, browsers put their name at the end, with a version of
+ * three or more numbers or the engine's version, or call themselves browser. Apps put theirs before the engine's, as Electron does,
+ * or have versions such as 1.0. On phones, such names belong to apps that show pages to people.
+ */
+function hasProgramName(userAgent: string): boolean {
+  if (/browser\//i.test(userAgent)) return false
+  if ([programInWebKit, appAtDesk, /\bElectron\//].some((pattern) => pattern.test(userAgent))) return true
+  const { before, after } = browserAtDesk.exec(userAgent)?.groups ?? {}
+  if (before === undefined || after === undefined || /\bMobile\b/.test(after)) return false
+  const read = (text: string) => [...text.matchAll(namedVersion)].filter(([, name = '']) => !engine.test(name))
+  const [first, last] = [read(before), read(after)]
+  if (first.length > 0) return true
+  const versions = last.map(([, , version = '']) => version)
+  const isShort = (version: string) => /^\d+\.\d+$/.test(version) && !userAgent.includes(`Version/${version} `)
+  return versions.some(isShort) && !versions.some((version) => /\d\.\d+\.\d/.test(version))
+}
+
+/** Returns the class by the user agent. Without one it is a person, because privacy proxies remove it. */
 export function classOf(method: string, userAgent: string | undefined): VisitorClass {
   if (method === 'HEAD') return 'preview'
   if (userAgent === undefined || userAgent === '') return 'person'
@@ -98,6 +135,7 @@ export function classOf(method: string, userAgent: string | undefined): VisitorC
 
 const judged = memoized((userAgent): VisitorClass => {
   if (unfurlers.test(userAgent)) return 'preview'
+  if (ucBrowser.test(userAgent)) return 'person'
   const known = userAgent.replace(device, (text) => (programInDevice.test(text) ? text : reducedDevice))
-  return isProgram(known) ? 'bot' : 'person'
+  return isProgram(known) || hasProgramName(known) ? 'bot' : 'person'
 }, maxUserAgent)
