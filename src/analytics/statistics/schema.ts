@@ -84,7 +84,7 @@ function foreignTo(query: StatsQuery): Violation[] {
 const tag = {
   name: 'Statistics',
   description:
-    'Clicks on your links. A click is a redirected visit. Humans, bots (by user agent) and previews (HEAD requests, and programs that preview links, such as chats) are counted separately. A visit without a user agent counts as human. "Clicks" without a qualifier are human clicks. Clicks appear within a second. IP addresses and user agents of visitors are not stored.',
+    'Clicks on your links. A click is a redirected visit. Humans, bots (by user agent, or because a header is missing that every such browser sends) and previews (HEAD requests, and programs that preview links, such as chats) are counted separately. A visit without a user agent counts as human. "Clicks" without a qualifier are human clicks. Clicks appear within a second. IP addresses and user agents of visitors are not stored.',
 }
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -184,7 +184,8 @@ export const showStats: Operation = {
 
 - \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. A day has up to 200 values of each statistic, and \`other\` for the rest. Unknown values are null, as are all values of visitors who ask not to be tracked.
-- \`rules\` and \`addresses\`: human clicks on one link by rule, such as \`Test\`, or \`Test 2\` for its second variant, and by short URL. Null is the link’s \`url\`.
+- \`rules\`: human clicks on one link by rule, such as \`Test\`, or \`Test 2\` for its second variant. Null is the link’s \`url\`.
+- \`addresses\`: human clicks on one link by short URL, never null. Clicks at deleted addresses count for the main one.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
 If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
