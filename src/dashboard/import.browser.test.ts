@@ -15,6 +15,7 @@ import {
   signInByKey,
   skip,
 } from '../../test/dashboard-browser.ts'
+import { query } from '../storage/schema.ts'
 
 const openWindow = browserForTests()
 const [links, host] = [300, 'sip.example']
@@ -113,4 +114,29 @@ test('imports without scripts, and loads the page again while the work goes on',
   await page.getByRole('link', { name: 'Undo import' }).click()
   await page.getByRole('button', { name: 'Undo import' }).click()
   await page.getByText('The import is undone.').waitFor()
+})
+
+test('shows how a file is read, then its plan, or why it has none', { skip }, async () => {
+  const app = await startApp()
+  const { page } = await openWindow()
+  await signIn(app, page, '/app/links')
+  await app.send('POST', '/api/v1/domains', { json: { name: host } })
+  const headers = { 'content-type': 'text/csv' }
+  const { body } = await app.send('POST', '/api/v1/imports?domain_map=bit.ly=-', { body: file.buffer.toString(), headers })
+  const own = query.updateTable('imports').where('id', '=', body.data.id)
+  const reading = own.set({ state: 'planning', job: 'plan', job_until_ms: Date.now() + 600_000 })
+  await app.storage.execute(reading)
+  await page.goto(new URL(`/app/import/${body.data.id}`, page.url()).href)
+  await page.getByText(`Rows read: ${links}`).waitFor()
+  assert.deepEqual(await findings(page), [])
+  await app.storage.execute(own.set({ state: 'planned', job: null, job_until_ms: 0 }))
+  // The script loads the other page.
+  await page.getByRole('heading', { name: `First 10 of ${links} links` }).waitFor()
+  await app.storage.execute(reading)
+  await page.reload()
+  await page.getByText(`Rows read: ${links}`).waitFor()
+  const error = JSON.stringify({ code: 'malformed_body', message: 'Line 3 ends early.' })
+  await app.storage.execute(own.set({ state: 'failed', error, job: null, job_until_ms: 0 }))
+  await page.getByText('The file can’t be imported. Line 3 ends early.').waitFor()
+  assert.deepEqual(await findings(page), [])
 })

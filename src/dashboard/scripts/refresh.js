@@ -83,7 +83,9 @@ function update(page) {
   }
   for (const waiting of document.querySelectorAll('[data-refresh][id]')) {
     const fresh = page.getElementById(waiting.id)
-    if (fresh === null || fresh.hasAttribute('data-refresh')) continue
+    // An import whose file is read has another page.
+    if (fresh === null) return location.reload()
+    if (fresh.hasAttribute('data-refresh')) continue
     replace(waiting, fresh)
     // The first click adds sections.
     for (const section of page.querySelectorAll('.content > section[id]')) {
