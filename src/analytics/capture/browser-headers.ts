@@ -52,7 +52,7 @@ function lacksBrowserHeader(userAgent: string, { headers, isHttps, atMs }: Class
 }
 
 const expectation = memoized(
-  (userAgent): Expectation => ({ releasedMs: releaseOf(userAgent), overHttps: headersOverHttps(userAgent) }),
+  (userAgent): Expectation => ({ releasedMs: estimateRelease(userAgent), overHttps: headersOverHttps(userAgent) }),
   maxUserAgent,
 )
 
@@ -64,8 +64,11 @@ function headersOverHttps(userAgent: string): readonly string[] {
   return hasMetadata ? fetchMetadata : []
 }
 
-/** Counts releases from a known one: Chrome 94 and Firefox 93 were the first of a month, and Safari has one each autumn. */
-function releaseOf(userAgent: string): number | null {
+/**
+ * Returns roughly when the browser was released, in Unix milliseconds; 0 for long ago, null if unknown. On average, Chrome has had
+ * a release each 31 days since version 94, and Firefox each 29 days since 93. Safari has one each September.
+ */
+function estimateRelease(userAgent: string): number | null {
   const version = (pattern: RegExp) => Number(pattern.exec(userAgent)?.[1] ?? 0)
   const chrome = version(/\bChrome\/(\d+)/)
   if (chrome > 0) return chrome < 94 ? 0 : Date.UTC(2021, 8, 21) + (chrome - 94) * 31 * dayMs

@@ -2,12 +2,13 @@
 
 /** Browsers, with the names of the `bowser` package. */
 export const browsers = [
-  ...['Amazon Silk', 'Android Browser', 'Bada', 'BlackBerry', 'Brave', 'Chrome', 'Chromium', 'DuckDuckGo', 'Electron'],
-  ...['Epiphany', 'Firefox', 'Focus', 'Google Search', 'HeyTap Browser', 'Internet Explorer', 'K-Meleon', 'Ladybird'],
-  ...['LibreWolf', 'MZ Browser', 'Maxthon', 'Microsoft Edge', 'Miui', 'NAVER Whale Browser', 'Opera', 'Opera Coast'],
-  ...['Opera Touch', 'Pale Moon', 'PlayStation 4', 'Puffin', 'QQ Browser', 'QQ Browser Lite', 'QupZilla', 'Roku'],
-  ...['Safari', 'Sailfish', 'Samsung Internet for Android', 'SeaMonkey', 'Sleipnir', 'Sogou Browser', 'Swing', 'Tizen'],
-  ...['UC Browser', 'Vivaldi', 'Vivo Browser', 'WeChat', 'WebOS Browser', 'Yandex Browser'],
+  ...['Amazon Silk', 'Android Browser', 'Bada', 'Bertina Browser', 'BlackBerry', 'Brave', 'Chrome', 'Chromium'],
+  ...['DuckDuckGo', 'Electron', 'Epiphany', 'Firefox', 'Focus', 'Freebox', 'Google Search', 'HeyTap Browser'],
+  ...['Internet Explorer', 'K-Meleon', 'Ladybird', 'LibreWolf', 'MZ Browser', 'Maxthon', 'Microsoft Edge'],
+  ...['Miui', 'NAVER Whale Browser', 'Opera', 'Opera Coast', 'Opera Touch', 'Pale Moon', 'PlayStation 4'],
+  ...['Puffin', 'QQ Browser', 'QQ Browser Lite', 'QupZilla', 'Roku', 'Safari', 'Sailfish'],
+  ...['Samsung Internet for Android', 'SeaMonkey', 'Sleipnir', 'Sogou Browser', 'Swing', 'Tizen', 'UC Browser'],
+  ...['Vivaldi', 'Vivo Browser', 'WeChat', 'WebOS Browser', 'Yandex Browser'],
 ]
 
 /** Operating systems, with the names of the `bowser` package. */
