@@ -55,3 +55,17 @@ export async function saveDeletedTotals(tx: Db, links: readonly DeletedTotals[])
     await tx.execute(query.updateTable('events').set({ kept }).where('id', '=', deletion.event))
   }
 }
+
+/** Takes the clicks of those links that are deleted out of all totals, in the background, until the links return. */
+export async function uncountDeleted(tx: Db, ids: readonly number[]): Promise<void> {
+  for (const [link_id, totals] of await lockDeletedTotals(tx, ids)) {
+    const { event, kept } = totals.deletion
+    await saveDeletedTotals(tx, [{ ...totals, deletion: { event, kept: { ...kept, is_uncounted: true } } }])
+    await tx.execute(
+      query
+        .insertInto('click_moves')
+        .values({ link_id })
+        .onConflict((conflict) => conflict.doNothing()),
+    )
+  }
+}

@@ -1,5 +1,6 @@
 /** Undoes imports: reverses the events of their batch. */
 import type { Actor } from '../access/actor.ts'
+import { uncountDeleted } from '../analytics/deleted-links.ts'
 import { Failure, importConflict } from '../errors.ts'
 import type { Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
@@ -85,8 +86,18 @@ export async function undoImport(
   const trusted: Actor = { ...actor, scopes: ['*'] }
   for await (const results of reversals.undoBatch(trusted, batchId)) {
     // New tags stay if other links have them by now.
-    failed ??= results.find(({ event, failure }) => failure !== null && event.record === 'link')?.event.name
-    await storage.write((tx) => advance(tx, lease, {}))
+    const left = results.filter(({ event, failure }) => failure !== null && event.record === 'link')
+    const present = await linkRecords.findAll(
+      storage,
+      actor.account,
+      left.map(({ event }) => event.recordId),
+    )
+    failed ??= left.find(({ event }) => present.has(event.recordId))?.event.name
+    const created = left.filter(({ event }) => event.action === 'created').map(({ event }) => event.recordId)
+    await storage.write(async (tx) => {
+      await advance(tx, lease, {})
+      await uncountDeleted(tx, created)
+    })
     if (isStopped()) return
   }
   if (failed !== undefined) {

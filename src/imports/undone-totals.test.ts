@@ -12,13 +12,14 @@ import { dayOf, dayText } from '../accounts/calendar.ts'
 
 const app = await startApp()
 const today = dayOf(Date.now())
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 const click = fc.record({
   link: fc.nat({ max: 3 }),
   daysAgo: fc.constantFrom(1, 2, 29, 40),
   hour: fc.constantFrom('07', '23'),
   country: fc.constantFrom('AT', 'FR', ''),
-  agent: fc.constantFrom('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Googlebot/2.1'),
+  agent: fc.constantFrom(firefox, 'Googlebot/2.1'),
 })
 const clicks = fc.array(click, { minLength: 1, maxLength: 12 })
 
@@ -75,6 +76,29 @@ test('an undo of an import takes its clicks out of all totals, and its undo retu
     }),
     { numRuns: runs(60, 4) },
   )
+})
+
+test('an undo completes although links were deleted, and takes their clicks out of all totals, too', async () => {
+  const place = await newPlace(app)
+  const totals = () => totalsOf(place, [`&domain_id=${place.domain.id}`])
+  const without = await totals()
+  const options = { domain_map: `*=${place.domain.name}`, time_zone: 'UTC' }
+  const visit = { daysAgo: 1, hour: '07', country: 'AT', agent: firefox } as const
+  const dump = dumpOf('z', [
+    { ...visit, link: 0 },
+    { ...visit, link: 1 },
+  ])
+  const planned = await planFile(place, dump, options, 'application/sql')
+  await applyImport(place, planned)
+  const whole = await totals()
+  const link = (await place.send('GET', '/links?sort=asc')).body.data[0].id
+  await place.send('DELETE', `/links/${link}`)
+  assert.equal((await undoImport(place, planned)).state, 'undone')
+  await eventually(async () => JSON.stringify(await totals()) === JSON.stringify(without))
+  await undoBatch(place, 'link.deleted')
+  const [{ batch_id }] = (await place.send('GET', `/events?record=link&record_id=${link}`)).body.data
+  await place.send('POST', '/events/undo', { json: { batch_id } })
+  await eventually(async () => JSON.stringify(await totals()) === JSON.stringify(whole))
 })
 
 /** Undoes the batch of the newest event of this type. */
