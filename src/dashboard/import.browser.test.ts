@@ -122,7 +122,10 @@ test('shows how a file is read, then its plan, or why it has none', { skip }, as
   await signIn(app, page, '/app/links')
   await app.send('POST', '/api/v1/domains', { json: { name: host } })
   const headers = { 'content-type': 'text/csv' }
-  const { body } = await app.send('POST', '/api/v1/imports?domain_map=bit.ly=-', { body: file.buffer.toString(), headers })
+  const { body } = await app.send('POST', '/api/v1/imports?domain_map=bit.ly=-', {
+    body: file.buffer.toString(),
+    headers,
+  })
   const own = query.updateTable('imports').where('id', '=', body.data.id)
   const reading = own.set({ state: 'planning', job: 'plan', job_until_ms: Date.now() + 600_000 })
   await app.storage.execute(reading)
