@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Json } from '../../test/client.ts'
-import { newPlace } from '../../test/links-api.ts'
+import { applyImport, planFile } from '../../test/imports.ts'
+import { assertRefused, newPlace } from '../../test/links-api.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -213,4 +214,40 @@ test('an unknown field after a URL with ? says that & is sent as %26', async () 
   ] as const) {
     assert.match((await sentences('/links', body, { 'content-type': type }))[0], /unknown\. Known are: /)
   }
+})
+
+test('rows of imports have warnings about the values that they store, by which lists are filtered', async () => {
+  const place = await newPlace(app)
+  const host = place.domain.name
+  await place.link({ alias: '0123', url: `https://tea.example/own` })
+  const planned = await planFile(
+    place,
+    [
+      'short_url,url,title,tags',
+      `${host}/a,https://tea.example/?a=1&amp;b=2,CafÃ©,`,
+      `${host}/b,https://tea.con/,Tea,MÃ¼nchen`,
+      `${host}/123,https://tea.example/own,,`,
+      `${host}/1.23E+05,https://tea.example/other,,`,
+      `${host}/0123,https://tea.example/?c&amp;d,,`,
+      `${host}/c,http://${host}:3080/0123,,`,
+    ].join('\n'),
+    { conflict: 'skip' },
+  )
+  const codes = (rows: readonly Json[]) =>
+    rows.map(({ id, warnings = [] }) => [id, ...warnings.map(({ field, code }: Json) => `${field} ${code}`)].join(' '))
+  const expected = [
+    ...['1 url html_entity title wrong_encoding', '2 url unknown_top_level tags wrong_encoding', '3 alias spreadsheet'],
+    ...['4', '5', '6 url own_short_link'],
+  ]
+  assert.deepEqual(codes(planned.shown), expected)
+  assert.match(planned.shown[2].warnings[0].message, /alias 123\. The link with the alias 0123 has/)
+  assert.equal('warnings' in planned.shown[3], false)
+  const rows = async (query: string) => (await place.send('GET', `/imports/${planned.id}/rows?${query}`)).body.data
+  assert.deepEqual(codes(await rows('warning=wrong_encoding')), expected.slice(0, 2))
+  assert.deepEqual(codes(await rows('warning=signed_url')), [])
+  assertRefused(await place.send('GET', `/imports/${planned.id}/rows?warning=lost`), ['warning', 'not_allowed'])
+  await applyImport(place, planned)
+  assert.deepEqual(codes(await rows('warning=spreadsheet')), ['3 alias spreadsheet'])
+  const [link] = (await place.send('GET', '/links?search_by=alias&search=123&sort=desc')).body.data
+  assert.equal(link.url, `https://tea.example/own`)
 })

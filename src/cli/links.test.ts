@@ -69,6 +69,14 @@ test('create and update warn on stderr of a destination that is probably wrong',
     const stdout = `http://go.acme.com:3080/${alias}\n`
     assert.deepEqual(await run(`links ${line}`), { code: 0, stdout, stderr: `Check the destination: ${warning}\n` })
   }
+  for (const line of [
+    'spaces create Ã¶',
+    'spaces update 1 --name Ã¶',
+    'tags create Ã¶',
+    'links update typo --title Ã¶',
+  ]) {
+    assert.match((await run(line)).stderr, /^"Ã¶" looks like UTF-8 .*"ö"\.\n$/, line)
+  }
 })
 
 test('returns 1 or 2 with a message for each option, and stores nothing', async (t) => {

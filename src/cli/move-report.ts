@@ -16,6 +16,7 @@ import { DomainChecks } from '../reachability/checks.ts'
 import { findRecordsToSet } from '../reachability/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
+import type { Terminal } from './command.ts'
 import { withOptionNames } from './form-options.ts'
 import { changesInWords } from './history.ts'
 import { printable, shorten, table } from './output.ts'
@@ -167,13 +168,27 @@ async function problemsOf(context: ReportContext, { id, outcomes }: Import, outc
   return rows.length > 0 && `${outcomeNames[outcome]}${effect}:${all}\n${rowTable(rows.map(({ row }) => row))}`
 }
 
+/** Writes the warnings about the first rows to stderr. */
+export async function writeRowWarnings({ account, imports }: ReportContext, id: number, { err }: Terminal) {
+  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const
+  const { rows, total } = await imports.listRows(account, id, { ...first, warning: '%', per_page: maxProblems })
+  for (const row of rows) {
+    const place = row.line === null ? `Row ${row.id}` : `Line ${row.line}`
+    for (const { message } of row.warnings ?? []) err.write(`${place}: ${printable(message)}\n`)
+  }
+  const left = total - rows.length
+  if (left > 0)
+    err.write(`${quantity(left, 'more row')} with warnings. To see them, run ${program} move rows ${id} --json\n`)
+}
+
 /** Returns a table of rows. */
 export function rowTable(rows: readonly ImportRow[]): string {
-  const lines = rows.map(({ id, line, outcome, addresses, message, url, link_id }) => {
+  const lines = rows.map(({ id, line, outcome, addresses, message, url, link_id, warnings }) => {
     const results = new Set(addresses.flatMap(({ proof }) => proof?.result ?? []))
     const reason = outcome === 'conflict' ? `Link ${link_id} has the address.` : withOptionNames(message ?? '')
     const old = addresses.map(({ old_url }) => plainAddress(old_url)).join(', ')
-    return [String(id), String(line ?? '-'), outcome, old || '-', url ?? '-', reason || [...results].join(', ') || '-']
+    const notes = [reason, ...results, ...(warnings ?? []).map((each) => each.message)].filter(Boolean)
+    return [String(id), String(line ?? '-'), outcome, old || '-', url ?? '-', notes.join(', ') || '-']
   })
   return table([['ROW', 'LINE', 'OUTCOME', 'ADDRESS', 'URL', 'NOTE'], ...lines])
 }

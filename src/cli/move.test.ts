@@ -74,6 +74,20 @@ Next: npx waymark move apply 1`,
   })
 }
 
+test('plan and apply warn on stderr of values that are probably not meant', async (t) => {
+  const { run, say, file } = await newPlace(t, [
+    tea,
+    tea.replaceAll('4kQz9L', 'x').replace('Tea-Menu', 'y').replace('Tea,', 'CafÃ©,'),
+  ])
+  const stderr = 'Line 3: "CafÃ©" looks like UTF-8 that was read as Windows-1252. It probably means "Café".\n'
+  for (const line of [`plan ${file}`, 'apply 1']) {
+    const result = await run(`move ${line}`)
+    assert.ok(result.stderr.endsWith(stderr), result.stderr)
+    assert.equal(result.code, 0)
+  }
+  assert.match(await say('move rows 1 --warning wrong_encoding'), /^ROW[^\n]*\n2 .*"CafÃ©" looks like[^\n]*$/)
+})
+
 test('returns 1 for rows with errors, and prints each error, the options for hosts, and how to see more', async (t) => {
   const bad = Array.from({ length: 21 }, (_, n) => `https://sip.example/b${n},,,,x y,0,Active`)
   const other = 'https://old.example/c,,,,https://tea.example/c,0,Active'

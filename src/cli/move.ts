@@ -15,7 +15,7 @@ import { flag, importId, optional, optionalFile, required, text } from './argume
 import { type Result, type Terminal, wrapped } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf, optionsOf, submit } from './form-options.ts'
 import { openImports, withImports } from './imports.ts'
-import { describeImport, describeProof, rowTable } from './move-report.ts'
+import { describeImport, describeProof, rowTable, writeRowWarnings } from './move-report.ts'
 import { isConfirmed, isTerminal, json, table } from './output.ts'
 import { withIds } from './references.ts'
 import { listCommand } from './resources.ts'
@@ -60,7 +60,9 @@ export const moveCommands = {
       return withImports({ db, account }, terminal, async (imports) => {
         const plan = () => imports.plan(actor, bytesOf(file, terminal), values())
         const { record } = (await submit(importOptions, fields, plan, 'body')).shown
-        const text = isJson ? json(record) : await describeImport({ db, account, imports }, record)
+        const context = { db, account, imports }
+        const text = isJson ? json(record) : await describeImport(context, record)
+        await writeRowWarnings(context, record.id, terminal)
         return resultOf(text, record)
       })
     },
@@ -75,7 +77,9 @@ export const moveCommands = {
           () => imports.apply(actor, id),
           ({ state }) => state === 'applied',
         )
-        return resultOf(isJson ? json(record) : await describeImport({ db, account, imports }, record), record)
+        const context = { db, account, imports }
+        await writeRowWarnings(context, id, terminal)
+        return resultOf(isJson ? json(record) : await describeImport(context, record), record)
       }),
   }),
 

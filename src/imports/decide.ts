@@ -14,7 +14,7 @@ import type { Violation } from '../violations.ts'
 import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { freeAlias } from './free-alias.ts'
-import { readChange, readNewLink } from './links.ts'
+import { readChange, readNewLink, withWarnings } from './links.ts'
 import { omitted, refusals, unmapped } from './refusals.ts'
 import { type ImportOptions, isLeftOut } from './schema.ts'
 import { type Decision, entriesWith, findRows, type StagedAddress, type StagedRow } from './staging/store.ts'
@@ -75,7 +75,7 @@ export async function decideRows(tx: Db, plan: PlanContext, rows: readonly Stage
     // As `findInFile` does for the rows before, so that decisions don't depend on where a batch begins.
     for (const each of addresses.map(spellingOf)) if (compared.has(`${row.id} ${each}`)) earlier.getOrInsert(each, url)
   }
-  return decided
+  return withWarnings(tx, plan.account, decided, plan.rules)
 }
 
 /** Looks up the domains of hosts that are not known yet. */
@@ -228,7 +228,7 @@ function resultFor(row: StagedRow, figures: Figures, located: readonly Located[]
   if (figures.clicks > 0 && figures.days === 0) losses.push('click_times')
   return (outcome, own = {}, given = [], tags = []) => ({
     ...{ ...row, addresses: withAliases(row.addresses, located, given), figures: { ...figures, tags } },
-    decision: { outcome, code: null, message: null, linkId: null, changes: null, losses, ...own },
+    decision: { outcome, code: null, message: null, linkId: null, changes: null, losses, warnings: [], ...own },
   })
 }
 

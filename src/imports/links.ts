@@ -5,9 +5,11 @@ import { foldCase } from '../lib/text.ts'
 import { type LinkRules, withScheme } from '../links/actions.ts'
 import { withoutClashes } from '../links/addresses.ts'
 import { maxTags } from '../links/link.ts'
+import { findLinkWarnings, type WarnedLink } from '../links/link-warnings.ts'
 import { type LinkChange, type NewLink, storeLink, updateLink } from '../links/schema.ts'
+import type { Db } from '../storage/port.ts'
 import type { ImportOptions } from './schema.ts'
-import type { Content, StagedAddress } from './staging/store.ts'
+import type { Content, Decision, StagedAddress, StagedRow } from './staging/store.ts'
 
 /** Returns the fields of the new link of a row, without its alias and domain. A link whose password is unreadable is disabled. */
 export function readNewLink(
@@ -22,6 +24,32 @@ export function readNewLink(
   }
   const { values, violations } = withScheme(storeLink.read(sent), rules)
   return { values: { ...values, space_id, redirect_password: password }, violations }
+}
+
+/** Adds the warnings about the values that rows store to their decisions. */
+export async function withWarnings<Row extends StagedRow & { readonly decision: Decision }>(
+  tx: Db,
+  account: number,
+  rows: readonly Row[],
+  { shortUrl }: LinkRules,
+): Promise<Row[]> {
+  const links = new Map(rows.map((row) => [row, warnedLink(row)]))
+  const all = [...links.values()].filter((link) => link !== null)
+  const warningsOf = await findLinkWarnings(tx, account, all, { shortUrl, areRows: true })
+  return rows.map((row) => {
+    const link = links.get(row)
+    return link
+      ? { ...row, decision: { ...row.decision, warnings: warningsOf(link).map((each) => each.toJSON()) } }
+      : row
+  })
+}
+
+/** Returns the values that a row stores; null if it stores none. */
+function warnedLink({ content: { fields }, addresses: [address], decision }: StagedRow): WarnedLink | null {
+  const { outcome } = decision ?? {}
+  if (outcome !== 'store' && outcome !== 'rename' && outcome !== 'update') return null
+  // An update finds the link by its alias.
+  return { ...storeLink.read(fields).values, alias: outcome === 'update' ? null : address?.path.normalize() }
 }
 
 /** Returns the addresses that a new link gets, the main one first. Several old addresses can be the same here. */

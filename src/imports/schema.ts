@@ -9,6 +9,7 @@ import {
   pageOf,
   readOperationsOf,
 } from '../api/operations.ts'
+import { warningsSchema } from '../api/warnings.ts'
 import type { ApiErrorCode } from '../errors.ts'
 import { type Form, form, optional, type Rule } from '../forms/form.ts'
 import { idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
@@ -17,6 +18,7 @@ import { boolean, oneOf, tagName } from '../forms/rules.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
 import { reference } from '../links/fields.ts'
 import { Refusal } from '../violations.ts'
+import { type ShownWarning, type WarningCode, warningCodes } from '../warnings.ts'
 import { lossKinds, sources } from './file-row.ts'
 import { type ProofResult, proofResults } from './proof.ts'
 
@@ -154,37 +156,41 @@ const responseSchema = Type.Object(
   { $id: 'ImportResponse' },
 )
 
-export const importRowSchema = Type.Object(
-  {
-    id: Type.Integer({ minimum: 1, description: 'The position in the file.' }),
-    line: orNull(Type.Integer({ minimum: 1 }), 'The line in the file; null if it has none.'),
-    outcome: Type.Enum([...outcomes], { description: 'What happens to the row.' }),
-    code: orNull(Type.String(), 'Why the row is refused or left out, for programs.'),
-    message: orNull(Type.String(), 'Why the row is refused or left out, in a sentence.'),
-    link_id: orNull(idSchema, 'The link that the row has stored, or that has its address.'),
-    url: orNull(Type.String(), 'The destination.'),
-    addresses: Type.Array(
-      Type.Object(
-        {
-          old_url: Type.String({ description: 'The address in the file, always with `https` and without a port.' }),
-          short_url: orNull(Type.String(), 'The address here, as links have it; null if there is none.'),
-          exact: Type.Boolean({ description: 'Whether only this spelling matches.' }),
-          proof: orNull(
-            Type.Object(
-              { result: Type.Enum([...proofResults]), old: responseSchema, new: responseSchema },
-              { $id: 'ImportProof' },
-            ),
-            'The responses of the old service and of this server; null before a proof.',
+const rowFields = {
+  id: Type.Integer({ minimum: 1, description: 'The position in the file.' }),
+  line: orNull(Type.Integer({ minimum: 1 }), 'The line in the file; null if it has none.'),
+  outcome: Type.Enum([...outcomes], { description: 'What happens to the row.' }),
+  code: orNull(Type.String(), 'Why the row is refused or left out, for programs.'),
+  message: orNull(Type.String(), 'Why the row is refused or left out, in a sentence.'),
+  link_id: orNull(idSchema, 'The link that the row has stored, or that has its address.'),
+  url: orNull(Type.String(), 'The destination.'),
+  addresses: Type.Array(
+    Type.Object(
+      {
+        old_url: Type.String({ description: 'The address in the file, always with `https` and without a port.' }),
+        short_url: orNull(Type.String(), 'The address here, as links have it; null if there is none.'),
+        exact: Type.Boolean({ description: 'Whether only this spelling matches.' }),
+        proof: orNull(
+          Type.Object(
+            { result: Type.Enum([...proofResults]), old: responseSchema, new: responseSchema },
+            { $id: 'ImportProof' },
           ),
-        },
-        { $id: 'ImportAddress' },
-      ),
+          'The responses of the old service and of this server; null before a proof.',
+        ),
+      },
+      { $id: 'ImportAddress' },
     ),
-    losses: Type.Array(Type.Enum([...lossKinds]), { description: 'Data of the row that isn’t stored.' }),
-  },
-  { $id: 'ImportRow', additionalProperties: false },
+  ),
+  losses: Type.Array(Type.Enum([...lossKinds]), { description: 'Data of the row that isn’t stored.' }),
+}
+
+export const importRowSchema = Type.Object(
+  { ...rowFields, warnings: warningsSchema },
+  { $id: 'ImportRow', additionalProperties: false, required: Object.keys(rowFields) },
 )
-export type ImportRow = Static<typeof importRowSchema>
+export type ImportRow = Omit<Static<typeof importRowSchema>, 'warnings'> & {
+  readonly warnings?: readonly ShownWarning[]
+}
 
 const example = {
   ...{ id: 1, source: 'bitly', state: 'planned', rows: 312 },
@@ -209,6 +215,8 @@ const rowExample = {
 export interface ImportRowsQuery extends PageQuery {
   readonly outcome: Outcome | null
   readonly proof: ProofResult | null
+  /** `%` for any. */
+  readonly warning?: WarningCode | '%' | null | undefined
   /** Only rows whose host has no domain, or only others. Pages use it, the API doesn't have it. */
   readonly isUnmapped?: boolean | undefined
 }
@@ -278,6 +286,7 @@ const listImportRows: ListOperation<ImportRowsQuery> = {
       ...pageFields([], 'The field to sort by. Ids are positions in the file.'),
       sort: optional(oneOf(['asc', 'desc'], 'The sort order: ascending or descending.'), 'asc'),
       outcome: optional(oneOf(outcomes, 'Only rows with this outcome.'), null),
+      warning: optional(oneOf(warningCodes, 'Only rows with this warning.'), null),
       proof: optional(oneOf(proofResults, 'Only rows with an address that has this result of the proof.'), null),
     },
     [],

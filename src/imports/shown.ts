@@ -6,7 +6,7 @@ import type { Versioned } from '../storage/records.ts'
 import type { LossKind } from './file-row.ts'
 import { type ProofResult, proofResults } from './proof.ts'
 import type { Import, ImportRow, Outcome } from './schema.ts'
-import type { ListedRow } from './staging/store.ts'
+import { type ListedRow, parseWarnings } from './staging/store.ts'
 import { hasStored, type StoredImport, undoUntil } from './store.ts'
 
 /** Counts of results before a proof. */
@@ -61,5 +61,6 @@ export function rowRecord(
       }
     }),
     losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
+    ...(row.warnings !== null && { warnings: parseWarnings(row.warnings) }),
   } as ImportRow
 }

@@ -46,6 +46,8 @@ export interface ImportTables {
     changes: string | null
     /** Kinds of losses, with commas between them. */
     losses: Generated<string>
+    /** JSON; null if there are none. */
+    warnings: string | null
   }
   /** Addresses of rows. `host` is '' if the file has none. `alias` is null if the link of the row does not get it. */
   import_addresses: {

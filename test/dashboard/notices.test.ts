@@ -8,6 +8,7 @@ import { furnish } from '../dashboard-records.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
+import { eventually } from '../processes.ts'
 
 const app = await startApp()
 const notice = 'waymark_notice'
@@ -83,6 +84,22 @@ test('shows warnings about a saved link next to its values, with the way to chan
     assert.deepEqual(await save({ url, expiration_url: '', title: '', notes: '', tags: '' }), [], url)
   }
   assert.equal((await own.send('GET', `/links/${other}`)).body.data.status, 'active')
+})
+
+test('shows warnings about rows of an import on its plan, and on its result with links to change them', async () => {
+  const { browser, ...own } = await newOwner(app)
+  const text = `short_url,url,title\n${own.domain.name}/a,https://acme.con/?a&amp;b,CafÃ©`
+  const answer = await browser.post('/app/import', { text })
+  const path = String(answer.headers.location)
+  const warned = async () => textOf(allOf((await browser.open(path)).root, 'section', { id: 'warnings' })[0] as never)
+  const expected = /copied from HTML\. Write & instead of &amp;\..*"\.con", which.*probably means "Café"/
+  assert.match(await warned(), expected)
+  await own.send('POST', `${path.replace('/app/import', '/imports')}/apply`)
+  await eventually(async () => {
+    const [link] = (await own.send('GET', '/links')).body.data
+    const now = await browser.open(path); console.log(link?.id, now.heading, now.links.filter((l) => l.includes("/app/links")), now.said, now.cautions.length, now.text.slice(0, 600)); if (Math.random() < 0.2) throw new Error("stop"); return link !== undefined && now.links.includes(`/app/links/${link.id}/edit`)
+  })
+  assert.match(await warned(), expected)
 })
 
 test('offers to create another link on the same domain, in the same space', async () => {

@@ -3,7 +3,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
 import { type ImportRowsQuery, importOperations, type Outcome } from '../../imports/schema.ts'
-import { type Content, domainNames, type ListedRow } from '../../imports/staging/store.ts'
+import { type Content, domainNames, type ListedRow, parseWarnings } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { pathOf, type ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
@@ -13,7 +13,7 @@ import { attributes } from '../parts/buttons.ts'
 import { formatCount } from '../parts/format.ts'
 import { countRows, outcomeNames, plainAddress, type RowKind, reasonText } from '../parts/imports.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { table } from '../parts/table.ts'
+import { type Column, table } from '../parts/table.ts'
 
 export interface RowServices {
   readonly storage: Storage
@@ -100,15 +100,28 @@ export function figures(stored: StoredImport, others: readonly (readonly [label:
   return html`<dl class="figures">${all}</dl>`
 }
 
+const addressColumn: Column<ShownRow> = {
+  label: 'Address',
+  kind: 'lead',
+  cell: ({ addresses, content }) =>
+    html`${addresses.slice(0, 1).map(oldAddress)}<span class="leads">${destination(content.fields.url ?? '', 48)}</span>`,
+}
+
+function placeColumn(rows: readonly ShownRow[]): Column<ShownRow> {
+  const label = rows.some(({ row }) => row.line !== null) ? 'Line' : 'Row'
+  return { label, kind: 'number', cell: ({ row }) => formatCount(row.line ?? row.id) }
+}
+
 /** The kinds of rows that need a look, the most urgent first. */
 const looked: readonly RowKind[] = ['refuse', 'unmapped', 'conflict', 'skip', 'known', 'rename']
 
+/** Renders the rows that need a look, and those with warnings. */
+export async function rowsSection(...shown: Parameters<typeof lookedSection>): Promise<Html> {
+  return html`${await lookedSection(...shown)}${await warningSection(...shown)}`
+}
+
 /** Renders a page of the rows that need a look, with links to the other kinds. Returns null without any. */
-export async function rowsSection(
-  stored: StoredImport,
-  request: PageRequest,
-  services: RowServices,
-): Promise<Html | null> {
+async function lookedSection(stored: StoredImport, request: PageRequest, services: RowServices): Promise<Html | null> {
   const counts = countRows(stored)
   const found = looked.filter((each) => counts[each] > 0)
   const [first] = found
@@ -126,21 +139,47 @@ export async function rowsSection(
     caption: outcomeNames[asked],
     rows: page.rows,
     columns: [
-      {
-        label: 'Address',
-        kind: 'lead',
-        cell: ({ addresses, content }) =>
-          html`${addresses.slice(0, 1).map(oldAddress)}<span class="leads">${destination(content.fields.url ?? '', 48)}</span>`,
-      },
-      {
-        label: page.rows.some(({ row }) => row.line !== null) ? 'Line' : 'Row',
-        kind: 'number',
-        cell: ({ row }) => formatCount(row.line ?? row.id),
-      },
+      addressColumn,
+      placeColumn(page.rows),
       { label: 'Reason', width: 'rest', cell: (row) => reasonOf(row, services.shortUrl) },
     ],
   })
   return html`<section id="rows"><h2>Rows to look at</h2>${tabBar('Outcomes', tabs)}${rows}${list.pagination(page)}</section>`
+}
+
+/** The first rows with warnings that a page shows. */
+const maxWarned = 50
+
+/** Renders the first rows with warnings about the values that they store. Returns null without any. */
+async function warningSection(
+  { id }: StoredImport,
+  { account }: PageRequest,
+  services: RowServices,
+): Promise<Html | null> {
+  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null, outcome: null } as const
+  const page = await loadRows(services, account, id, { ...first, warning: '%', per_page: maxWarned })
+  if (page.rows.length === 0) return null
+  const rows = table<ShownRow>({
+    caption: 'Rows with warnings',
+    rows: page.rows,
+    columns: [
+      addressColumn,
+      placeColumn(page.rows),
+      {
+        label: 'Warning',
+        width: 'rest',
+        cell: ({ row }) =>
+          html`${parseWarnings(row.warnings).map(({ message }) => html`<p>${message}</p>`)}${
+            row.link_id === null ? null : html`<a href="/app/links/${row.link_id}/edit">Edit</a>`
+          }`,
+      },
+    ],
+  })
+  const all =
+    page.total > page.rows.length
+      ? html`<p>The first ${formatCount(maxWarned)} of ${formatCount(page.total)}.</p>`
+      : null
+  return html`<section id="warnings"><h2>Rows with warnings</h2><p>They are imported as they are. To change them, change the file, or the links afterwards.</p>${rows}${all}</section>`
 }
 
 /** Renders links to the other parts of a table. */

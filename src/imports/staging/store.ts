@@ -3,6 +3,7 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import { countedMatches, type Db, type Page, parts, type Storage } from '../../storage/port.ts'
 import { CachedQuery, query, type Row } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
+import type { ShownWarning } from '../../warnings.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
 import type { ProofResult } from '../proof.ts'
 import { type ImportRowsQuery, linkedOutcomes, type Outcome } from '../schema.ts'
@@ -33,6 +34,7 @@ export interface Decision {
   readonly linkId: number | null
   readonly changes: object | null
   readonly losses: readonly LossKind[]
+  readonly warnings: readonly ShownWarning[]
 }
 
 export interface StagedRow {
@@ -65,6 +67,7 @@ export async function saveRows(tx: Db, importId: number, rows: readonly StagedRo
               link_id: ref('excluded.link_id'),
               changes: ref('excluded.changes'),
               losses: ref('excluded.losses'),
+              warnings: ref('excluded.warnings'),
             })),
           ),
       ),
@@ -112,6 +115,7 @@ function rowOf(import_id: number, { id, line, content, cells, decision }: Staged
     ...{ outcome: decision?.outcome ?? null, code: decision?.code ?? null, message: decision?.message ?? null },
     ...{ link_id: decision?.linkId ?? null, changes: decision?.changes ? JSON.stringify(decision.changes) : null },
     losses: decision?.losses.join(',') ?? '',
+    warnings: decision?.warnings.length ? JSON.stringify(decision.warnings) : null,
   }
 }
 
@@ -134,11 +138,17 @@ function stagedRow(row: StoredRow, addresses: readonly Row<'import_addresses'>[]
   }
 }
 
-function decisionOf({ outcome, code, message, link_id, changes, losses }: StoredRow): Decision {
+function decisionOf({ outcome, code, message, link_id, changes, losses, warnings }: StoredRow): Decision {
   return {
     ...{ outcome: outcome as Outcome, code, message, linkId: link_id, changes: changes && JSON.parse(changes) },
     losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
+    warnings: parseWarnings(warnings),
   }
+}
+
+/** Returns the warnings of a stored row. */
+export function parseWarnings(warnings: string | null): readonly ShownWarning[] {
+  return warnings === null ? [] : JSON.parse(warnings)
 }
 
 /** Reads rows after a row, in the order of the file; only those with these outcomes, if any are given. */
@@ -202,13 +212,14 @@ export async function listRows(
   storage: Storage,
   account: number,
   importId: number,
-  { outcome, proof, isUnmapped, sort, per_page, page, after }: ImportRowsQuery,
+  { outcome, proof, warning = null, isUnmapped, sort, per_page, page, after }: ImportRowsQuery,
 ): Promise<Page<ListedRow>> {
   const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
   const ofOutcome = outcome === null ? own : own.where('outcome', '=', outcome)
   const ofHosts =
     isUnmapped === undefined ? ofOutcome : ofOutcome.where('code', isUnmapped ? '=' : '<>', 'unmapped_host')
-  const wanted = proof === null ? ofHosts : ofHosts.where(hasResult(importId, proof))
+  const ofResult = proof === null ? ofHosts : ofHosts.where(hasResult(importId, proof))
+  const wanted = warning === null ? ofResult : ofResult.where('warnings', 'like', `%"code":"${warning}"%`)
   const following = after === null ? wanted : wanted.where('id', sort === 'asc' ? '>' : '<', after)
   const ofPage = following
     .orderBy('id', sort)

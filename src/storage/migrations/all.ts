@@ -29,6 +29,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0010-addresses': addressTables,
   '0011-imports': importTables,
   '0012-import-errors': ({ json }) => [`alter table imports add column error ${json}`],
+  '0013-import-warnings': ({ text }) => [`alter table import_rows add column warnings ${text}`],
 }
 
 /** Returns the migrations for one engine, by name. */
