@@ -145,7 +145,6 @@ export class ImportActions {
       try {
         const id = await this.#parts.run({ kind: 'plan', request: { ...sent, actor, violations }, file })
         const stored = found(await findImport(this.#storage, account, id), 'import')
-        requireTags(actor, stored)
         await hideOldPlans(this.#storage, account)
         return await this.#shown(account, stored)
       } catch (error) {

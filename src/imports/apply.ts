@@ -19,7 +19,7 @@ import { type DecidedRow, type Figures, findDomains, findFigures, type PlanConte
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
 import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
-import { advance, type Lease, type StoredImport, type Summary } from './store.ts'
+import { advance, jobEnd, type Lease, type StoredImport, type Summary } from './store.ts'
 import { countProvable } from './totals.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
@@ -89,7 +89,7 @@ export async function applyImport(
     }
     await recordEvents(tx, author, [event])
     const applied_at = new Date().toISOString()
-    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at })
+    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at, ...jobEnd })
   })
 }
 

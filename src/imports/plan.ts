@@ -1,6 +1,6 @@
 /** Plans imports: stores the rows of a file, and decides about them. */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Actor } from '../access/actor.ts'
+import { type Actor, requireScope } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, idempotencyInProgress, validationFailed } from '../errors.ts'
@@ -21,7 +21,7 @@ import { type ReadingOptions, readCells, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
 import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
-import { advance, createImport, findImport, type Lease, type StoredImport } from './store.ts'
+import { advance, createImport, findImport, jobEnd, type Lease, type StoredImport } from './store.ts'
 import { Totals } from './totals.ts'
 
 /** A connection: the storage, or that of a thread. */
@@ -48,7 +48,7 @@ export const pauseMs = 3
 /** Rows and days in one transaction. */
 const [rowsTogether, daysTogether] = [150, 500]
 
-/** Plans the import of a file. Returns its id. Throws the failures of `readFile`. */
+/** Plans the import of a file. Returns its id. Throws the failures of `readFile`, and `insufficient_scope` for new tags. */
 export async function planImport(
   db: Connection,
   { actor, type, options, isPartial, violations = [], once }: PlanRequest,
@@ -77,7 +77,8 @@ export async function planImport(
   const { isCaseSensitive } = reading
   const context = { account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
   const summary = await decideAll(db, context, lease, onProgress)
-  await db.write((tx) => advance(tx, lease, { state: 'planned', summary }))
+  if (summary.new_tags > 0) requireScope(actor, 'tags:write')
+  await db.write((tx) => advance(tx, lease, { state: 'planned', summary, ...jobEnd }))
   return id
 }
 

@@ -204,7 +204,12 @@ interface Progress {
   readonly options?: ImportOptions
   readonly columns?: readonly FileColumn[]
   readonly summary?: Summary
+  readonly job?: null
+  readonly job_until_ms?: 0
 }
+
+/** Ends the lease with the last step, so that a client that sees the new state can begin with the next job. */
+export const jobEnd = { job: null, job_until_ms: 0 } as const
 
 /** Stores the progress of a job. Throws `import_interrupted` if its lease has ended. */
 export async function advance(

@@ -10,7 +10,7 @@ import { describeAddresses, findAddresses } from '../links/addresses.ts'
 import { linkEvents } from '../links/schema.ts'
 import { linkRecords } from '../links/store.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { advance, type Lease, type StoredImport } from './store.ts'
+import { advance, jobEnd, type Lease, type StoredImport } from './store.ts'
 
 /** Events that are compared with their links together. */
 const comparedTogether = 100
@@ -107,6 +107,6 @@ export async function undoImport(
   await storage.write(async (tx) => {
     const event = { record: 'import', action: 'undone', id, name: source, changes: {} } as const
     await recordEvents(tx, actor, [event])
-    await advance(tx, lease, { state: 'undone' })
+    await advance(tx, lease, { state: 'undone', ...jobEnd })
   })
 }
