@@ -8,6 +8,7 @@ import { findInvitationByToken, joinAccount } from '../members/invitations.ts'
 import { insertPerson } from '../members/store.ts'
 import { findSession, type MemberId, signInByToken } from '../sessions/store.ts'
 import type { Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
 
 const newKey = (storage: Storage, { account, id }: MemberId, name: string) => {
   const ben = actorOf({ account, kind: 'member', id, name: 'Ben', scopes: ['*'] }, null)
@@ -31,6 +32,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const person = await insertPerson(storage, null)
     const ben = await storage.write((tx) => joinAccount(tx, { token, person, name: 'Ben' }, null))
     assert.equal(await say('members role ben@ACME.com --role admin'), 'Ben has the role admin.')
+    await storage.execute(query.updateTable('members').set({ has_oidc_role: 1 }).where('id', '=', ben.id))
+    assert.match((await run(`members role ${ben.id} --role admin`)).stderr, /^OIDC_ROLES sets the role .*\n$/)
     assert.match(await say('members list --search ben'), /\n\d+ +Ben +Ben@acme\.com +admin +- +never$/)
     await newKey(storage, ben, 'ci')
     const question = 'Remove Ben? This revokes 1 key (ci). [y/N] '

@@ -15,13 +15,13 @@ import {
   removeMemberQuery,
   storeInvitation,
 } from '../members/schema.ts'
-import { memberOf, memberRecords } from '../members/store.ts'
+import { memberOf, memberRecords, memberWarnings } from '../members/store.ts'
 import { invitationUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, required, text, WrongUse } from './arguments.ts'
-import { checkedFields, givenFields, optionsOf, submit } from './form-options.ts'
+import { checkedFields, givenFields, optionsOf, submit, writeWarnings } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseMember } from './references.ts'
 import { listCommand } from './resources.ts'
@@ -47,11 +47,13 @@ export const memberCommands = {
       json: asJson,
     },
     notes: 'The next sign-in by OpenID Connect sets the role again if it comes from OIDC_ROLES.',
-    run: async (db, { operand, account, actor, json: isJson, ...options }) => {
+    run: async (db, { operand, account, actor, json: isJson, ...options }, terminal) => {
       const fields = givenFields(updateForm, options)
       if (fields.role === undefined) throw new WrongUse('--role is required.')
       const { id } = await chooseMember(db, account, operand)
       const { record } = await submit(updateForm, fields, () => updateRole(db, actor, id, fields, null))
+      const source = { warnings: () => memberWarnings(record) }
+      await writeWarnings(terminal, source, db, actor, record, fields)
       return isJson ? json(memberOf(record)) : `${record.name} has the role ${record.role}.`
     },
   }),

@@ -95,6 +95,8 @@ export const warnings = {
   'import-changed': () => 'Your choices have changed the plan. Check it, then import.',
   'import-outdated': () =>
     'Something in the account has changed since the plan. This is the new plan: check it, then import.',
+  'owner-kept': () =>
+    'You stay an owner because the account has no other. Your groups at the sign-in service give you another role.',
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
   'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
   'key-created-before': () =>

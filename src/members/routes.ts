@@ -16,6 +16,7 @@ import { invitationUrl } from '../sessions/token.ts'
 import type { Page, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import { warningsAbout } from '../warnings.ts'
 import { changeRole, removeMember } from './changes.ts'
 import {
   createInvitation,
@@ -33,7 +34,7 @@ import {
   storeInvitation,
   updateMember,
 } from './schema.ts'
-import { type MemberRow, memberOf, memberRecords } from './store.ts'
+import { type MemberRow, memberOf, memberRecords, memberWarnings } from './store.ts'
 
 /** Adds the operations on members. */
 export function memberRoutes(api: Api, storage: Storage): void {
@@ -53,7 +54,7 @@ export function memberRoutes(api: Api, storage: Storage): void {
       'member',
       () => updateRole(storage, actor, id, fields, condition),
     )
-    return sendRecord(exchange, shownMember(changed))
+    return sendRecord(exchange, shownMember(changed), null, warningsAbout(memberWarnings(changed.record), fields))
   })
 
   api.add(remove, async (exchange, { actor }) => {

@@ -3,6 +3,7 @@
 import type { Static } from 'typebox'
 import { roles } from '../access/roles.ts'
 import { bodyFailures, idempotencyFailures, type Operation, readOperationsOf } from '../api/operations.ts'
+import { withWarnings } from '../api/warnings.ts'
 import { change, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
@@ -148,6 +149,7 @@ const patch: Operation & Required<Pick<Operation, 'body'>> = {
   success: {
     ...memberReads.show.success,
     description: 'The updated member.',
+    schema: withWarnings(memberSchema),
     example: { data: { ...memberExample, role: 'admin' } },
   },
   failures: ['not_found', 'precondition_failed', 'last_owner', ...bodyFailures],

@@ -8,11 +8,12 @@ import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { newTimes, Records, type Versioned } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
+import { Warning } from '../warnings.ts'
 import type { Member } from './schema.ts'
 
 /** A member in the database. `sign_in` has the bit 1 for OpenID Connect, and the bit 2 for a passkey. */
 export type MemberRow = Readonly<
-  Pick<Row<'members'>, 'id' | 'name' | 'email' | 'last_seen_at' | 'created_at' | 'updated_at'> & {
+  Pick<Row<'members'>, 'id' | 'name' | 'email' | 'has_oidc_role' | 'last_seen_at' | 'created_at' | 'updated_at'> & {
     role: Role
     sign_in: number
   }
@@ -23,9 +24,14 @@ const hasPasskey = 'exists (select 1 from passkeys where passkeys.person_id = me
 
 export const memberRecords = new Records<MemberRow>(
   'members',
-  ['id', 'name', 'email', 'role', 'sign_in', 'last_seen_at', 'created_at', 'updated_at'],
+  ['id', 'name', 'email', 'role', 'has_oidc_role', 'sign_in', 'last_seen_at', 'created_at', 'updated_at'],
   { sign_in: `(case when ${hasSubject} then 1 else 0 end) + (case when ${hasPasskey} then 2 else 0 end)` },
 )
+
+/** Returns the warnings about a member. */
+export function memberWarnings({ has_oidc_role }: Pick<MemberRow, 'has_oidc_role'>): Warning[] {
+  return has_oidc_role === 1 ? [new Warning('role_from_group', 'role', {})] : []
+}
 
 /** What events record of a member. */
 export const describedMember: EventDescription<MemberRow> = {

@@ -6,6 +6,7 @@ import type { Role } from '../../src/access/roles.ts'
 import { createInvitation } from '../../src/members/invitations.ts'
 import { query } from '../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../app.ts'
+import type { Json } from '../client.ts'
 import { Browser } from '../dashboard.ts'
 import { loginToken, newMember } from '../members.ts'
 import {
@@ -220,12 +221,39 @@ test('removing someone who signs in by groups says that they can join again', as
   assert.match((await owner.get('/app/people/2/remove')).text, /Remove Ben.*they join again at the next sign-in/s)
 })
 
-test('the last owner keeps their role, and the log says so', async (t) => {
+test('the last owner keeps their role: the next page, People and the log say so', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   await signedInWith(app, provider, { ...ana, groups: ['links-admins'] })
-  await signedInWith(app, provider, { ...ana, groups: ['staff'] })
+  const browser = await signedInWith(app, provider, { ...ana, groups: ['staff'] })
   assert.equal((await membersOf(app))[0]?.role, 'owner')
   assert.ok(app.logs.some(({ msg }) => /keeps the role owner, against OIDC_ROLES/.test(String(msg))))
+  assert.match((await browser.open('/app')).said.join(), /^You stay an owner because the account has no other\./)
+  for (const page of ['/app/people', '/app/people/1']) {
+    assert.match((await browser.open(page)).text, /Stays an owner as the only one, whatever their groups say\./)
+  }
+  await newMember(app.storage, app.account, { name: 'Olga', role: 'owner' })
+  assert.doesNotMatch((await browser.open('/app/people')).text, /Stays an owner/)
+})
+
+test('a changed role says that the next sign-in sets it again, if it comes from groups', async (t) => {
+  const { app, provider } = await startSignIn(t, { roles })
+  const browser = await signedInWith(app, provider, { ...ana, groups: ['links-admins'] })
+  await signedInWith(app, provider, { sub: 'ben-1', name: 'Ben', groups: ['staff'] })
+  const eve = await newMember(app.storage, app.account, { name: 'Eve' })
+  const change = async (id: number) => {
+    const { body } = await app.send('PATCH', `/api/v1/members/${id}`, { key: app.key, json: { role: 'admin' } })
+    return [body.data.role, body.meta?.warnings.map(({ field, code }: Json) => `${field} ${code}`)]
+  }
+  assert.deepEqual(
+    [await change(2), await change(eve.id)],
+    [
+      ['admin', ['role role_from_group']],
+      ['admin', undefined],
+    ],
+  )
+  const sentence = 'The role comes from a group at the sign-in service. The next sign-in sets it again.'
+  assert.deepEqual((await browser.open('/app/people/2')).cautions, [sentence])
+  assert.deepEqual((await browser.open(`/app/people/${eve.id}`)).cautions, [])
 })
 
 test('people with a role join the account of OIDC_ACCOUNT', async (t) => {

@@ -11,7 +11,7 @@ import { type Key, listActiveKeysOf } from '../../keys/store.ts'
 import { changeRole, isLastOwner, removeMember } from '../../members/changes.ts'
 import { listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
-import { memberOf, memberRecords } from '../../members/store.ts'
+import { type MemberRow, memberOf, memberRecords, memberWarnings } from '../../members/store.ts'
 import {
   countLoginTokens,
   type ListedSession,
@@ -21,17 +21,20 @@ import {
 } from '../../sessions/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { actionRow, postButton } from '../parts/buttons.ts'
+import { actionRow, postButton, type Viewer } from '../parts/buttons.ts'
 import { checkbox, FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { roleField, sessionTable, signInText } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
+import { warningNotes } from '../parts/warnings.ts'
 import { guardedForm, valuesIn } from '../record-forms.ts'
 import { describeScope } from './keys.ts'
 import { factList } from './link-facts.ts'
 
 const home = '/app/people'
+/** About the last owner, if groups at the sign-in service set their role. */
+export const keptOwner = 'Stays an owner as the only one, whatever their groups say.'
 const onlyOwner = 'This is the account’s only owner. To change that, make another member an owner first.'
 
 const roleForm = form({ role: required(oneOf(roles, 'The role of the member.')) })
@@ -42,9 +45,7 @@ interface Services {
 
 export function addMemberPages(pages: Pages, services: Services): void {
   const { storage: db } = services
-  pages.get(`${home}/:id`, 'members:read', async (request) =>
-    memberPage(await requestedMember(request, db), request, db),
-  )
+  pages.get(`${home}/:id`, 'members:read', async (request) => memberPage(await requestedRow(request, db), request, db))
 
   pages.post(`${home}/:id`, 'members:write', async (request) => {
     const { id } = await requestedMember(request, db)
@@ -81,12 +82,16 @@ function addSessionForm(pages: Pages, { storage: db }: Services): void {
   })
 }
 
-async function requestedMember(request: PageRequest, db: Storage): Promise<Member> {
-  const stored = await memberRecords.find(db, request.account, idParam(request, 'member'))
-  return memberOf(found(stored, 'member').record)
+async function requestedRow(request: PageRequest, db: Storage): Promise<MemberRow> {
+  return found(await memberRecords.find(db, request.account, idParam(request, 'member')), 'member').record
 }
 
-async function memberPage(member: Member, request: PageRequest, db: Storage): Promise<PageContent> {
+async function requestedMember(request: PageRequest, db: Storage): Promise<Member> {
+  return memberOf(await requestedRow(request, db))
+}
+
+async function memberPage(row: MemberRow, request: PageRequest, db: Storage): Promise<PageContent> {
+  const member = memberOf(row)
   const { account, actor, session } = request
   const { id, name, email, role, sign_in, last_seen_at, created_at } = member
   const now = Date.now()
@@ -103,13 +108,19 @@ async function memberPage(member: Member, request: PageRequest, db: Storage): Pr
   const sessions = canSeeSessions ? await listSessions(db, { account, member: id }) : []
   const keys = canSeeSessions ? await listActiveKeysOf(db, account, id) : []
   const controls = isLast ? html`<p class="muted">${onlyOwner}</p>` : canWrite ? roleSection(member) : null
-  const body = html`${facts}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${
+  const body = html`${facts}${roleNotes(row, isLast, actor)}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${
     canWrite && !isLast
       ? html`<div class="actions">${confirmLink('Remove member', `${home}/${id}/remove`)}</div>`
       : null
   }`
   const heading = html`<bdi>${name}</bdi>${id === session.member?.id ? ' (you)' : null}`
   return { title: name, heading, section: 'people', body }
+}
+
+/** Says what a sign-in with groups does with a role. Returns null if groups don't set it. */
+function roleNotes(row: MemberRow, isLast: boolean, viewer: Viewer): Html | null {
+  if (isLast && row.has_oidc_role === 1) return html`<p>${keptOwner}</p>`
+  return warningNotes(memberWarnings(row), viewer)('role')
 }
 
 function roleSection({ id, role }: Member): Html {

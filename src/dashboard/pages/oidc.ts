@@ -87,11 +87,15 @@ class SignIns {
     const network = networkOf(exchange.clientAddress)
     const claims = await oidc.finish(query, flow, network).catch((error) => this.#log(error))
     if (typeof claims === 'string') return claims
-    const onLastOwner: Arrival['onLastOwner'] = ({ account, id }) =>
+    let isOwnerKept = false
+    const onLastOwner: Arrival['onLastOwner'] = ({ account, id }) => {
+      isOwnerKept = true
       warn(`member ${id} keeps the role owner, against OIDC_ROLES: account ${account} has no other owner`)
+    }
     const arrival = { config: oidc.config, claims, requestId: exchange.id, onLastOwner }
     if (typeof flow.purpose === 'number') return this.#connect(exchange, flow.purpose, arrival)
-    return this.#signIn(exchange, flow, arrival)
+    const result = await this.#signIn(exchange, flow, arrival)
+    return isOwnerKept && result instanceof Redirect ? new Redirect(result.path, { code: 'owner-kept' }) : result
   }
 
   async #connect(exchange: Exchange, person: number, arrival: Arrival): Promise<Redirect | Problem> {

@@ -5,6 +5,7 @@ import { listQueryOf } from '../../forms/list-query.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
+import { isLastOwner } from '../../members/changes.ts'
 import { type InvitationRow, listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
 import { memberOf, memberRecords } from '../../members/store.ts'
@@ -17,7 +18,7 @@ import { capitalize, timeAgo } from '../parts/format.ts'
 import { signInText } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
 import { addInvitationForm } from './invitation.ts'
-import { addMemberPages } from './member.ts'
+import { addMemberPages, keptOwner } from './member.ts'
 
 const home = '/app/people'
 
@@ -47,10 +48,13 @@ async function peoplePage(request: PageRequest, { storage }: Services): Promise<
   const isSearched = list.query.search !== null || members.total > searchedFrom
   const bar = isSearched ? filterBar(list, 'Search names and email addresses', []) : null
   const rows = members.rows.map(memberOf)
+  // If the account has another owner, none of these is the last.
+  const owner = members.rows.find(({ role, has_oidc_role }) => role === 'owner' && has_oidc_role === 1)
+  const kept = owner && (await isLastOwner(storage, account, owner)) ? owner.id : null
   const found =
     rows.length === 0
       ? html`<p>No member matches.</p>`
-      : html`${memberTable(rows, request)}${isSearched ? list.pagination(members) : null}`
+      : html`${memberTable(rows, kept, request)}${isSearched ? list.pagination(members) : null}`
   const body = html`${bar}<div id="results" class="results">${found}</div>${invitationSection(invitations, request)}`
   const action = allows(actor, 'members:write')
     ? linkButton({ label: 'Invite someone', href: `${home}/invite`, weight: 'primary', icon: 'plus' })
@@ -58,7 +62,8 @@ async function peoplePage(request: PageRequest, { storage }: Services): Promise<
   return { title: 'People', section: 'people', body, ...(action && { action }) }
 }
 
-function memberTable(members: readonly Member[], { actor, session }: PageRequest): Html {
+/** `kept` is the last owner, if groups set their role. */
+function memberTable(members: readonly Member[], kept: number | null, { actor, session }: PageRequest): Html {
   const now = Date.now()
   const hasPages = allows(actor, 'keys:read') || allows(actor, 'members:write')
   return table({
@@ -75,7 +80,10 @@ function memberTable(members: readonly Member[], { actor, session }: PageRequest
           return html`${lead}${you}${email && html`<span class="target"><bdi>${email}</bdi></span>`}`
         },
       },
-      { label: 'Role', cell: ({ role }) => capitalize(role) },
+      {
+        label: 'Role',
+        cell: ({ id, role }) => html`${capitalize(role)}${id === kept ? html`<p class="help">${keptOwner}</p>` : null}`,
+      },
       { label: 'Ways to sign in', cell: ({ sign_in }) => signInText(sign_in) },
       { label: 'Last seen', cell: ({ last_seen_at: at }) => (at ? timeAgo(at, now) : 'Never') },
     ],

@@ -10,17 +10,17 @@ import { shortUrlText, truncateMiddle } from './links.ts'
 /** Renders the warnings about a field. Returns null if there are none. */
 export type WarningNotes = (field: string) => Html | null
 
-/** Returns how to render warnings with a link to the form that changes their values, for people with the scope. */
+/** Returns how to render warnings, for people with a scope with a link to the form that changes their values. */
 export function warningNotes(
   warnings: readonly Warning[],
   viewer: Viewer,
-  { form, scope }: { readonly form: string; readonly scope: NeededScope },
+  change?: { readonly form: string; readonly scope: NeededScope },
 ): WarningNotes {
   return (field) => {
     const own = warnings.filter((warning) => warning.field.split('.', 1)[0] === field)
     if (own.length === 0) return null
-    const edit = controlFor(viewer, scope, html` <a href="${form}#field-${field}">Edit</a>`)
-    return html`${own.map((warning) => html`<p class="caution">${icon('warning')}<span>${warningText(warning)}${edit}</span></p>`)}`
+    const edit = change && controlFor(viewer, change.scope, html` <a href="${change.form}#field-${field}">Edit</a>`)
+    return html`${own.map((warning) => html`<p class="caution">${icon('warning')}<span>${warningText(warning)}${edit ?? null}</span></p>`)}`
   }
 }
 
