@@ -43,6 +43,27 @@ test('the form has a collapsed section that names the files that are set, and st
   assert.equal(await section(), 'App links Android app links')
 })
 
+test('the pages of the domain and of covered links say that apps open them without a visit', async () => {
+  const { browser, link, path, save } = await place()
+  const components = [{ '/': '/buy/private', exclude: true }, { '/': '/buy/*' }, { '/': '/?', '?': { a: '1' } }]
+  await save({
+    apple_app_site_association: JSON.stringify({ applinks: { details: [{ appID: 'T.shop', components }] } }),
+  })
+  const sentence = (links: string) =>
+    `Phones with T.shop open ${links} in the app, without a visit. Nothing is counted. Edit`
+  assert.deepEqual((await browser.open(path)).cautions, [sentence('the links that this file covers')])
+  for (const [alias, isCovered] of [
+    ['buy/tea', true],
+    ['buy/private', false],
+    ['buy', false],
+    ['x', false],
+  ] as const) {
+    const page = await browser.open(`/app/links/${(await link({ alias })).id}`)
+    assert.deepEqual(page.cautions, isCovered ? [sentence('this link')] : [], alias)
+    assert.equal(page.links.includes(`${path}/edit#field-apple_app_site_association`), isCovered)
+  }
+})
+
 test('422 shows the text again with its error and its position, in the open section', async () => {
   const { browser, path } = await place()
   const opened = await browser.open(`${path}/edit`)

@@ -120,6 +120,8 @@ describe('text in destinations', () => {
     const { link, browser, shown, ask } = await newEditor()
     const one = await link({ url: 'https://spring.com/spring?utm_campaign=spring&a=1#spring' })
     const confirm = async (form: Form) => browser.after(await ask({ what: 'replace', confirmed: 'true', ...form }, one))
+    const { page } = await ask({ what: 'replace', find: 'spring.com', replace: 'spring.con', part: 'host' }, one)
+    assert.match(page.cautions.join(), /^Check the destination: spring\.con ends in “\.con”/)
     await confirm({ find: 'spring', replace: '$&', part: 'query' })
     assert.equal((await shown(one)).url, 'https://spring.com/spring?utm_campaign=$&&a=1#spring')
     await confirm({ find: 'utm_campaign=$&&' })

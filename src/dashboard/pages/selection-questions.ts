@@ -7,6 +7,7 @@ import { maxAddresses } from '../../links/addresses.ts'
 import type { BatchChange } from '../../links/batch.ts'
 import { type BulkLink, type MoveConflict, type MovePlan, planMove, planReplacement } from '../../links/bulk.ts'
 import { maxTags } from '../../links/link.ts'
+import { findLinkWarnings } from '../../links/link-warnings.ts'
 import { type Replacement, replacedParts } from '../../links/replacement.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
@@ -22,6 +23,7 @@ import { listSettings, type Setting } from '../parts/link-actions.ts'
 import { breakableUrl } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { timeField, zoneFields } from '../parts/time-zones.ts'
+import { warningNotes } from '../parts/warnings.ts'
 import { keepAddressesBox } from './addresses.ts'
 import {
   common,
@@ -213,8 +215,11 @@ async function askToReplace(selection: Selection, links: readonly BulkLink[], re
   const more = changes.length - shown.length
   const value = (when: string, url: string) =>
     html`<span class="hidden-text">${when}: </span><bdi>${breakableUrl(url)}</bdi>`
-  const pair = ([before, after]: readonly [string, string]) =>
-    html`<dd><del>${value('Before', before)}</del></dd><dd><ins>${value('After', after)}</ins></dd>`
+  const after = new Map(shown.flatMap(({ urls }) => urls.map(([, url]) => [url, { url }])))
+  const warningsOf = await findLinkWarnings(storage, selection.actor.account, [...after.values()], actions.links.rules)
+  const notes = (url: string) => warningNotes(warningsOf(after.get(url) ?? {}), selection.actor)('url')
+  const pair = ([before, now]: readonly [string, string]) =>
+    html`<dd><del>${value('Before', before)}</del></dd><dd><ins>${value('After', now)}</ins>${notes(now)}</dd>`
   const rows = shown.map(({ link, urls }) => html`<div><dt>${linkTo(link, selection)}</dt>${urls.map(pair)}</div>`)
   const preview = html`<dl class="changed">${rows}</dl>`
   const verb = `Change ${quantity(changes.length, 'destination')}`
