@@ -155,7 +155,7 @@ export const messages = {
   'taken.rule': 'The name {name} has already been taken by a rule or variant above. Choose another name.',
   'taken.above': 'A row above already has the alias {alias}. Choose another alias.',
   'in_use.domain': [
-    'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',
+    'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain with {them}.',
     'The domain has {links}. Delete {them} first.',
   ],
   not_undoable: '{reason}',

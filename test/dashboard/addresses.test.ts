@@ -100,6 +100,23 @@ test('a link with 20 further addresses has no form for another one', async () =>
   assert.match(refused.text, /20/)
 })
 
+test('the page before the deletion of a domain names its links and further addresses, which end', async () => {
+  const { browser, stored, link } = owner
+  const { id, name } = await stored('/domains', { name: `${fresh('gone')}.example` })
+  const there = await link({ domain_id: id })
+  const here = await link()
+  const ask = async () => (await browser.open(`/app/domains/${id}/delete`)).text
+  assert.match(await ask(), new RegExp(`Delete ${name} and its 1 link\\?`))
+  await stored(`/links/${here.id}/addresses`, { alias: 'kept', domain_id: id })
+  await stored(`/links/${there.id}/addresses`, { alias: 'more', domain_id: id })
+  assert.match(await ask(), new RegExp(`Delete ${name} and its 1 link and 2 further addresses\\?`))
+  assert.match(await ask(), /Links on other domains stay, but lose their addresses here\./)
+  const refused = (await owner.send('DELETE', `/domains/${id}`)).body.message
+  assert.match(refused, /1 link and 2 further addresses of links\. .* delete the domain with them\.$/)
+  await browser.post(`/app/domains/${id}/delete`, { name })
+  assert.deepEqual([await visit({ name }, 'kept'), await visit(owner.domain, here.alias)], [404, 302])
+})
+
 test('an alias that changes leaves its old address, unless the box is unchecked', async () => {
   const { browser, domain } = owner
   const [kept, left] = [await owner.link({ alias: fresh('old') }), await owner.link({ alias: fresh('old') })]

@@ -3,6 +3,7 @@ import { findTimeZones } from '../../accounts/store.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
+import { countLinks } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Exchange } from '../../http/exchange.ts'
@@ -57,10 +58,18 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
       domain.homepage_url === null ? noHomepage(domain, viewer) : destination(domain.homepage_url, shownHomepage),
     columns: (account, rows) => listColumns(storage, account, rows),
     details: (...shown) => domainDetails(services, checks, ...shown),
-    deletion: async ({ id, name_unicode }, total, links, account) => [
-      total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
-      html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
-    ],
+    deletion: async ({ id, name_unicode }, total, links, account) => {
+      const further = await countLinks(storage, account, id, 'link_addresses')
+      const counts = [
+        ...(total > 0 ? [links] : []),
+        ...(further > 0 ? [quantity(further, 'further address', 'further addresses')] : []),
+      ]
+      return [
+        counts.length === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${counts.join(' and ')}?`,
+        html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
+        ...(further > 0 ? ['Links on other domains stay, but lose their addresses here.'] : []),
+      ]
+    },
     isNamed: (domain, text) => isNameOf(domain, text),
     actions: domains,
     labels: domainLabels,
