@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { conditions } from '../../src/rules/conditions.ts'
 import { startApp } from '../app.ts'
 import { anyCharacter } from '../characters.ts'
 import type { Json, Request } from '../client.ts'
@@ -26,6 +27,8 @@ interface DocumentedOperation {
   readonly required: readonly string[]
   readonly places: readonly Place[]
 }
+
+const ruleFields = ['name', 'url', 'urls', ...Object.keys(conditions), 'unknown']
 
 const operations = Object.entries<Json>(paths).flatMap(([path, item]) =>
   Object.entries<Json>(item)
@@ -56,6 +59,7 @@ function placesIn(field: string): Place[] {
     set: ['UpdateLink'],
   }
   const [schema, ...path] = rows[field] ?? []
+  if (field === 'rules') return [[field], ...ruleFields.map((name): Place => [field, '0', name])]
   const names = schema === undefined ? [] : [...Object.keys(components.schemas[schema].properties), 'unknown']
   return [[field], ...names.map((name): Place => [field, ...path, name])]
 }
@@ -205,6 +209,40 @@ for (const operation of operations) {
     )
   })
 }
+
+/** Values of each kind, which code that expects a text may not know. Objects have no prototype. */
+const shapes = ['{}', '[]', '[{}]', '[[]]', '{"a":{}}', '{"toString":"x"}', '[{"0":[null]}]', 'true', '1.5', 'null']
+
+/** Returns a value of each kind for each field of a body, and several values for each parameter. */
+function shapesFor({ parameters, media, places }: DocumentedOperation): Sent[] {
+  const jsons = media.includes('application/json') ? places : []
+  const forms = media.includes('application/x-www-form-urlencoded') ? places.map(([name]) => ['form', name]) : []
+  const queries = parameters.filter((each) => each.in === 'query').map(({ name }) => ['query', name])
+  return [
+    ...jsons.flatMap((place) => shapes.map((value): Sent => ({ in: 'json', place, value }))),
+    ...([...forms, ...queries] as ['form' | 'query', string][]).flatMap(([where, name]): Sent[] => [
+      { in: where, name, value: `1&${name}=2` },
+      { in: where, name: `${name}[]`, value: '1' },
+      { in: where, name: `${name}[a][b]`, value: '1' },
+    ]),
+  ]
+}
+
+test('no operation has a 5xx for a list, an object, a boolean or a number in any field', async () => {
+  const at = await newPlace(app)
+  let sent = 0
+  for (const operation of operations) {
+    let target = await prepare(operation, at)
+    for (const value of shapesFor(operation)) {
+      const [path, request] = requestWith(value, target)
+      const { status, text } = await at.send(operation.method, path, request)
+      assert.ok(status < 500, `${operation.method} ${path} ${JSON.stringify(request)}: ${text}`)
+      if (status < 300 && operation.method !== 'GET') target = await prepare(operation, at)
+      sent += 1
+    }
+  }
+  assert.ok(sent > 2_000, String(sent))
+})
 
 test('every operation with a body has fields', () => {
   assert.ok(operations.length >= 33, String(operations.length))
