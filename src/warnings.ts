@@ -17,7 +17,7 @@ export const warningMessages = {
     'The signature {parameter} of the URL is invalid with more parameters. Set forward_query to false, or use a URL without a signature.',
     'The signature {parameter} of the URL is invalid with more parameters. Don’t forward the query string, or use a URL without a signature.',
   ],
-  app_opens_links: 'Phones with {app} open {links} in the app, without a visit. Nothing is counted.',
+  app_opens_links: 'Phones with {app} open {links} in the app, so no click is counted.',
   role_from_group: [
     'OIDC_ROLES sets the role of this member from a group. The next sign-in sets it again.',
     'The role comes from a group at the sign-in service. The next sign-in sets it again.',

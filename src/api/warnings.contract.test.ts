@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Json } from '../../test/client.ts'
+import { signedInMember } from '../../test/dashboard.ts'
 import { applyImport, planFile } from '../../test/imports.ts'
 import { assertRefused, newPlace } from '../../test/links-api.ts'
 
@@ -35,6 +36,8 @@ for (const [link, ...expected] of [
   [{ url: entity }, 'url html_entity'],
   [{ url: 'https://acme.com/?a&#38;b' }, 'url html_entity'],
   [{ url: 'https://acme.com/?a&#x26;b' }, 'url html_entity'],
+  [{ url: 'https://acme.com/?a&#038;b' }, 'url html_entity'],
+  [{ url: 'https://acme.com/?a&#X026;b' }, 'url html_entity'],
   [{ url, expiration_url: entity }, 'expiration_url html_entity'],
   [{ url, rules: [rule(entity)] }, 'rules.0.url html_entity'],
   [{ url: 'https://acme.com/?amp;&ampere=1' }],
@@ -42,6 +45,10 @@ for (const [link, ...expected] of [
   [{ url, notes: 'A\nCafÃ© Ã‰tÃ©' }, 'notes wrong_encoding'],
   [{ url, tags: ['Sale', 'CafÃ©', 'MÃƒÂ¼nchen'] }, 'tags wrong_encoding', 'tags wrong_encoding'],
   [{ url, title: 'Itâ€™s' }, 'title wrong_encoding'],
+  [{ url, title: 'MÃ¼nchen – Łódź' }, 'title wrong_encoding'],
+  [{ url, title: 'MÃ¼nchen 🎉' }, 'title wrong_encoding'],
+  [{ url, title: 'VoilÃ\u00a0 Łódź' }, 'title wrong_encoding'],
+  [{ url, title: '“O CAFÉ” „DAS Ä“ ‘UN É’ 🎉' }],
   [{ url, title: 'München, CAFÉ, NÃO, MAÇÃ, “AMANHÔ, „Ä“, Ångström ¼' }],
   [{ url: aws, forward_query: true }, 'url signed_url'],
   [{ url: 'https://x.example/?sv=2022&sig=a%3D', forward_query: true }, 'url signed_url'],
@@ -109,6 +116,11 @@ describe('rows of bulk requests', () => {
     const update = async (json: Json) => rowsOf(await send('PATCH', '/links/bulk', { json: { ids, ...json } }))
     assert.deepEqual(await update({ set: { forward_query: true } }), [[], ['url signed_url']])
     assert.deepEqual(await update({ add_tags: ['Ã¶'] }), [['tags wrong_encoding'], ['tags wrong_encoding']])
+    assert.deepEqual(await update({ add_tags: ['Sale'], remove_tags: ['New'] }), [
+      ['tags wrong_encoding'],
+      ['tags wrong_encoding'],
+    ])
+    assert.deepEqual(await update({ remove_tags: ['Sale'] }), [[], []])
     assert.deepEqual(await update({ set: { archived: true } }), [[], []])
     assert.deepEqual(rowsOf(await send('POST', '/links/bulk/delete', { json: { ids } })), [[], []])
   })
@@ -167,6 +179,7 @@ describe('app_opens_links', () => {
   const apple = (app: Json) => ({
     apple_app_site_association: JSON.stringify({ applinks: { details: [{ appIDs: ['T.app'], ...app }] } }),
   })
+  const handler = 'delegate_permission/common.handle_all_urls'
   const android = (relation: string) => {
     const target = { namespace: 'android_app', package_name: 'com.acme', sha256_cert_fingerprints: ['AB'] }
     return { asset_links: JSON.stringify([{ relation: [relation], target }]) }
@@ -178,16 +191,67 @@ describe('app_opens_links', () => {
     [apple({ components: [{ '/': '*', exclude: true }] })],
     [apple({ components: [] })],
     [{ [field]: '{"applinks":{"details":{"T.app":{"paths":["/x"]}}}}' }, ...covered],
-    [{ [field]: '{"applinks":{"details":[1,null,{"components":[2,{"/":3}],"paths":4}]}}' }, ...covered],
+    [{ [field]: '{"applinks":{"details":[1,null,{"components":[2,{"/":3}],"paths":4}]}}' }],
     [{ [field]: '{"webcredentials":{"apps":["T.app"]}}' }],
-    [android('delegate_permission/common.handle_all_urls'), 'asset_links app_opens_links'],
+    [android(handler), 'asset_links app_opens_links'],
     [android('delegate_permission/common.get_login_creds')],
     [{ asset_links: '[{"include":"https://acme.com/assetlinks.json"}]' }],
+    [{ asset_links: `[{"relation":["${handler}"],"target":{"namespace":"android_app"}}]` }],
+    [{ [field]: '{"applinks":{"details":[{"components":[{"/":"*"}]}]}}' }],
   ] as readonly [Json, ...string[]][]) {
     test(`${Object.values(files)[0]}: ${expected.length}`, async () => {
       assert.deepEqual(warned(await send('PATCH', `/domains/${place.domain.id}`, { json: files })), expected)
     })
   }
+
+  for (const text of ['{"toString":1,"valueOf":1}', '[{"toString":1}]', '[[["*"]]]', '1', 'null', '""', 'true', '{}']) {
+    test(`ignores ${text} in any member of the files`, async () => {
+      const { domain, send, account } = await newPlace(app)
+      const { id } = (await send('POST', '/links', { json: { url, alias: 'covered' } })).body.data
+      const browser = await signedInMember(app, { account })
+      const ios = { appIDs: ['T.app'], components: [{ '/': '*' }] }
+      const target = { namespace: 'android_app', package_name: 'com.acme' }
+      const member = JSON.parse(text)
+      for (const files of [
+        ...['details', 'x'].map((name) => ({ [field]: { applinks: { [name]: member } } })),
+        ...['appID', 'appIDs', 'components', 'paths'].map((name) => ({
+          [field]: { applinks: { details: [{ ...ios, components: undefined, paths: ['*'], [name]: member }] } },
+        })),
+        ...['/', '?', '#', 'exclude'].map((name) => ({
+          [field]: { applinks: { details: [{ ...ios, components: [{ '/': '/a*', [name]: member }, member] }] } },
+        })),
+        { [field]: { applinks: { details: { 'T.app': member, '': member } } } },
+        { asset_links: [{ relation: [member, handler], target: { ...target, package_name: member } }] },
+        { asset_links: [{ relation: [handler], target: { ...target, namespace: member } }] },
+        { asset_links: [{ include: 'https://acme.com', relation: member, target: member }] },
+      ]) {
+        const json = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, JSON.stringify(file)]))
+        const names = warned(await send('PATCH', `/domains/${domain.id}`, { json }))
+        assert.ok(names.length <= 1, String(names))
+        for (const path of [`/app/domains/${domain.id}`, `/app/links/${id}`]) {
+          const { cautions } = await browser.open(path)
+          assert.doesNotMatch(cautions.join(), /undefined|object|with {2}/)
+        }
+      }
+    })
+  }
+
+  test('matches as many patterns as a file can have', async () => {
+    const { domain, link, send, account } = await newPlace(app)
+    const browser = await signedInMember(app, { account })
+    const { id } = await link({ url, alias: 'a'.repeat(100) })
+    const file = (...details: Json[]) => JSON.stringify({ applinks: { details } })
+    for (const text of [
+      file({ appID: 'T.app', paths: [`/${'*a'.repeat(11_000)}b`] }),
+      file({ appID: 'T.app', paths: Array.from({ length: 2_000 }, () => '*a*a*a*b') }),
+      file({ appIDs: Array.from({ length: 3_000 }, () => 'a'), components: [{ '/': `${'*a'.repeat(5_000)}b` }] }),
+      file({ appID: 'T.app', paths: [`${'*'.repeat(11_000)}b`] }),
+    ]) {
+      const stored = await send('PATCH', `/domains/${domain.id}`, { json: { [field]: text } })
+      assert.deepEqual(warned(stored), covered)
+      assert.deepEqual((await browser.open(`/app/links/${id}`)).cautions, [])
+    }
+  })
 })
 
 test('an unknown field after a URL with ? says that & is sent as %26', async () => {

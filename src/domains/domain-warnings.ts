@@ -6,9 +6,9 @@ import type { Domain } from './schema.ts'
 
 type Files = Pick<Domain, 'apple_app_site_association' | 'asset_links'>
 
-/** An app, and the paths that it opens. */
-interface App {
-  readonly name: string
+/** Apps, and the paths that they open. */
+interface Apps {
+  readonly names: readonly string[]
   readonly opens: (path: string) => boolean
 }
 
@@ -25,11 +25,11 @@ export function coveringWarnings(files: Files, alias: string): Warning[] {
   return warningsOf(files, 'this link', ({ opens }) => opens(`/${pathOf(alias)}`))
 }
 
-function warningsOf(files: Files, links: string, covers: (app: App) => boolean): Warning[] {
+function warningsOf(files: Files, links: string, covers: (apps: Apps) => boolean): Warning[] {
   return fields.flatMap((field) => {
     const text = files[field]
     const apps = text === null ? [] : (field === 'asset_links' ? androidApps : iosApps)(JSON.parse(text)).filter(covers)
-    const names = [...new Set(apps.map(({ name }) => name))]
+    const names = [...new Set(apps.flatMap(({ names }) => names))]
     const [first] = names
     if (first === undefined) return []
     const app = names.length === 1 ? first : `${first} and ${names.length - 1} more`
@@ -45,26 +45,30 @@ function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : []
 }
 
+/** Returns the texts in a list, or a single one. The files are stored as sent, and their members can be anything. */
+function textsIn(value: unknown): string[] {
+  return [value].flat().filter((each): each is string => typeof each === 'string' && each !== '')
+}
+
 /** Returns the apps of statements (Digital Asset Links) that may handle all URLs. */
-function androidApps(statements: unknown): App[] {
+function androidApps(statements: unknown): Apps[] {
   return objectsIn(statements).flatMap(({ relation, target }) => {
     const { namespace, package_name } = (target ?? {}) as Json
-    const isHandler = [relation].flat().includes('delegate_permission/common.handle_all_urls')
-    return isHandler && namespace === 'android_app' ? { name: String(package_name), opens: () => true } : []
+    const isHandler = textsIn(relation).includes('delegate_permission/common.handle_all_urls')
+    return isHandler && namespace === 'android_app' ? { names: textsIn(package_name), opens: () => true } : []
   })
 }
 
 /** Returns the apps in `applinks`. The first component, or path, that matches decides. */
-function iosApps({ applinks }: Json): App[] {
+function iosApps({ applinks }: Json): Apps[] {
   const { details } = (applinks ?? {}) as Json
   // Older files have an object with a member for each app.
   const isList = Array.isArray(details) || typeof details !== 'object' || details === null
   const all = isList ? objectsIn(details) : Object.entries(details).map(([appID, app]) => ({ appID, ...(app as Json) }))
-  return all.flatMap(({ appID, appIDs, components, paths }: Json) => {
+  return all.map(({ appID, appIDs, components, paths }: Json) => {
     const rules = components === undefined ? pathRules(paths) : componentRules(components)
     const opens = (path: string) => rules.find(({ pattern }) => matchesWildcards(pattern, path))?.isOpened ?? false
-    const names = [appIDs ?? appID].flat().map(String)
-    return names.map((name) => ({ name, opens: rules.some(({ isOpened }) => isOpened) ? opens : opensNothing }))
+    return { names: textsIn(appIDs ?? appID), opens: rules.some(({ isOpened }) => isOpened) ? opens : opensNothing }
   })
 }
 
@@ -77,13 +81,13 @@ interface PathRule {
 function componentRules(components: unknown): PathRule[] {
   return objectsIn(components).flatMap(({ '/': path = '*', '?': query = '*', '#': fragment = '*', exclude }) => {
     const isAny = [query, fragment].every((part) => typeof part === 'string' && /^\**$/.test(part))
-    return isAny ? { pattern: String(path), isOpened: exclude !== true } : []
+    return isAny && typeof path === 'string' ? { pattern: path, isOpened: exclude !== true } : []
   })
 }
 
 function pathRules(paths: unknown): PathRule[] {
-  return [paths ?? []].flat().map((each) => {
-    const [, not, pattern = ''] = /^(NOT\s+)?(.*)$/s.exec(String(each)) ?? []
+  return textsIn(paths).map((path) => {
+    const [, not, pattern = ''] = /^(NOT\s+)?(.*)$/s.exec(path) ?? []
     return { pattern, isOpened: not === undefined }
   })
 }

@@ -122,7 +122,8 @@ async function findRowWarnings(
   const links = outcomes.flatMap((outcome) => (outcome === null || isFailure(outcome) ? [] : [outcome.record]))
   const warningsOf = await findLinkWarnings(tx, account, links, { shortUrl, areRows: change.kind === 'store' })
   if (change.kind === 'store') return warningsOf
-  const set = { ...change.values, ...(change.tags && { tags: change.tags }) }
+  // A link that only loses tags gets no value.
+  const set = { ...change.values, ...(change.tags?.add.length && { tags: change.tags.add }) }
   return (link) => warningsAbout(warningsOf(link), set)
 }
 

@@ -3,7 +3,7 @@ import { Warning } from '../warnings.ts'
 import { mistypedTopLevel } from './top-level.ts'
 import { isWebUrl } from './web-url.ts'
 
-const ampersandEntity = /&(?:amp|#38|#x0*26);/i
+const ampersandEntity = /&(?:amp|#0*38|#x0*26);/i
 
 /** Returns the warnings about a URL. */
 export function urlWarnings(field: string, url: string): Warning[] {
@@ -38,14 +38,17 @@ export function findSignature(url: string): string | null {
   return null
 }
 
-/** Returns the warning about a text that was decoded with the wrong encoding, with its first wrong word. */
+/** A text in quotation marks. A closing one after a letter such as Ä could pass for the rest of a UTF-8 sequence. */
+const quotation = /[“„‘‚]([^“”„‘’‚]*)[“”‘’]/g
+
+/** Returns the warning about the first word of a text that was decoded with the wrong encoding. */
 export function textWarnings(field: string, text: string): Warning[] {
-  const meant = correctEncoding(text)
-  if (meant === null) return []
-  const [words, meantWords] = [text.split(' '), meant.split(' ')]
-  const at = words.findIndex((word, index) => word !== meantWords[index])
-  const params = { text: words[at] ?? text, meant: meantWords[at] ?? meant }
-  return [new Warning('wrong_encoding', field, params)]
+  // Not at all white space: a no-break space may be part of a sequence.
+  for (const word of text.replace(quotation, ' $1 ').split(/[ \t\r\n]+/)) {
+    const meant = correctEncoding(word)
+    if (meant !== null) return [new Warning('wrong_encoding', field, { text: word, meant })]
+  }
+  return []
 }
 
 /** Returns what a text means if it is UTF-8 that was decoded as Windows-1252, even several times; otherwise null. */

@@ -49,8 +49,7 @@ test('the pages of the domain and of covered links say that apps open them witho
   await save({
     apple_app_site_association: JSON.stringify({ applinks: { details: [{ appID: 'T.shop', components }] } }),
   })
-  const sentence = (links: string) =>
-    `Phones with T.shop open ${links} in the app, without a visit. Nothing is counted. Edit`
+  const sentence = (links: string) => `Phones with T.shop open ${links} in the app, so no click is counted. Edit`
   assert.deepEqual((await browser.open(path)).cautions, [sentence('the links that this file covers')])
   for (const [alias, isCovered] of [
     ['buy/tea', true],
