@@ -23,6 +23,8 @@ export class Browser {
   headers: Record<string, string> = {}
   readonly cookies = new Map<string, string>()
   readonly #app: Pick<TestApp, 'port'>
+  /** The account of the newest page. */
+  #account: string | undefined
 
   constructor(app: Pick<TestApp, 'port'>) {
     this.#app = app
@@ -32,13 +34,17 @@ export class Browser {
     return this.ask('GET', path, request)
   }
 
-  /** Posts a form from a dashboard page, unless `headers` override that. */
-  post(path: string, form: Form = {}, { headers, ...request }: Request = {}): Promise<Visited> {
+  /** Posts a form from a dashboard page of the session's account, unless `form` or `headers` override that. */
+  async post(path: string, given: Form = {}, { headers, ...request }: Request = {}): Promise<Visited> {
+    const form = { ...(await this.#pageAccount(path)), ...given }
+    if (path === '/app/switch' || form.switch_to !== undefined) this.#account = undefined
     return this.ask('POST', path, { form, ...request, headers: { 'sec-fetch-site': 'same-origin', ...headers } })
   }
 
   /** Posts a form with files from a dashboard page. */
   async postFiles(path: string, form: FormData): Promise<Visited> {
+    for (const [name, value] of Object.entries(await this.#pageAccount(path)))
+      if (!form.has(name)) form.set(name, value)
     const sent = new Response(form)
     const headers = { 'sec-fetch-site': 'same-origin', 'content-type': sent.headers.get('content-type') ?? '' }
     return this.ask('POST', path, { body: Buffer.from(await sent.arrayBuffer()), headers })
@@ -89,6 +95,7 @@ export class Browser {
     const answer = request.seesOverload ? await send() : await repeatWhileOverloaded(send, method)
     for (const text of answer.headers['set-cookie'] ?? []) this.#take(text)
     const page = checkVisited({ method, path }, answer)
+    this.#account = /name="page_account" value="(\d+)"/.exec(answer.text)?.[1] ?? this.#account
     return {
       ...answer,
       get page(): Page {
@@ -98,8 +105,17 @@ export class Browser {
     }
   }
 
+  /** Returns the account of the newest page as a field. Opens a page if there is none. */
+  async #pageAccount(path: string): Promise<Form> {
+    const isPublic = /^\/app\/(?:sign-in|sign-out|join|scheme|switch)\b/.test(path) || this.cookies.size === 0
+    // No notice waits for a refresh.
+    if (!isPublic && this.#account === undefined) await this.get('/app/about', { headers: { 'x-refresh': '1' } })
+    return isPublic || this.#account === undefined ? {} : { page_account: this.#account }
+  }
+
   #take(text: string): void {
     const [, name = '', value = '', rest = ''] = /^([^=;]+)=([^;]*)(.*)$/.exec(text) ?? []
+    if (/waymark$/.test(name) && this.cookies.get(name) !== value) this.#account = undefined
     if (/; Max-Age=0(?:;|$)/.test(rest)) this.cookies.delete(name)
     else this.cookies.set(name, value)
   }

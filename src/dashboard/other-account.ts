@@ -31,7 +31,7 @@ const hiddenNames = /^(?:next|version|once|shown|listed|confirmed|row-\d+)$|pass
 
 /**
  * Returns the page for a form that was opened in another account than that of the session. It keeps the values. `opened` is
- * the account of the form if the person is a member of it.
+ * the account of the form if the person is a member of it. A form from before 0.3 names none.
  */
 export function otherAccountPage(path: string, sent: Fields, now: OwnAccount, opened?: OwnAccount): PageContent {
   const texts = Object.entries(sent).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
@@ -49,7 +49,7 @@ export function otherAccountPage(path: string, sent: Fields, now: OwnAccount, op
     submitButton({ label: html`Switch to ${opened.name} and send`, name: 'switch_to', value: String(opened.id) })
   const anyway = submitButton({ label: html`Send in ${now.name}`, weight: 'plain' })
   const encoding = files.length > 0 ? html` enctype="multipart/form-data"` : null
-  const body = html`<p>This form was opened in ${opened ? html`<bdi>${opened.name}</bdi>` : 'another account'}. Nothing was changed.</p>
+  const body = html`<p>This form was opened in ${opened ? html`<bdi>${opened.name}</bdi>` : 'another account, or before an update'}. Nothing was changed.</p>
 <form method="post" action="${path}" class="form"${encoding}>${hiddenFields(Object.fromEntries(texts))}<dl class="facts">${rows}</dl>${again}
 <div class="actions">${back ?? null}${anyway}</div></form>`
   return { title: `You have switched to ${now.name}`, section: 'overview', body, status: 409 }

@@ -46,8 +46,15 @@ const maxFormFields = 200
 /** The menu shows no more accounts. The profile shows all. */
 const maxOtherAccounts = 10
 
-/** The form that switches to another account. */
-const switchPath = '/app/switch'
+/** Forms about the person, which are the same in each account. */
+const personalPaths = ['/app/switch', '/app/profile/time-zone']
+
+interface FormOptions {
+  /** Whether the requests of a session are limited. */
+  readonly isLimited: boolean
+  /** Whether the form must name the account of the session. */
+  readonly isOfAccount: boolean
+}
 
 const fileLimits: FormLimits = { maxBytes: 1024 * 1024, maxFields: maxFormFields }
 
@@ -111,7 +118,7 @@ export class PageServer implements Pages {
   }
 
   postUnlimited(path: string, scope: NeededScope | null, page: PageHandler): void {
-    this.#addForm(path, permitted(scope, page), readPlainForm, false)
+    this.#addForm(path, permitted(scope, page), readPlainForm, { isLimited: false, isOfAccount: false })
   }
 
   /** Adds the form that dismisses the offer to reverse a change, and returns to its page. */
@@ -126,26 +133,31 @@ export class PageServer implements Pages {
     return this.#services.rateLimits.countRequest('session', session.id, exchange)
   }
 
-  #addForm(path: string, page: PageHandler, read: FormReader, isLimited = true): void {
+  #addForm(path: string, page: PageHandler, read: FormReader, options: Partial<FormOptions> = {}): void {
+    const { isLimited = true, isOfAccount = !personalPaths.includes(path) } = options
     this.publicRoute('POST', path, async (exchange) => {
       let session = await this.sessionOf(exchange)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
       const spent = isLimited ? this.#countRequest(session, exchange) : undefined
       const form = spent ?? (await read(exchange))
       if (form instanceof Failure) return form
-      const { once, page_account = String(session.account.id), switch_to, ...fields } = form
-      // What concerns the session needs no account.
-      const isForeign = isLimited && path !== switchPath && page_account !== String(session.account.id)
+      const { once, page_account, switch_to, ...fields } = form
+      const isForeign = isOfAccount && page_account !== String(session.account.id)
       if (isForeign) return this.#answer(requestOf(exchange, session, form), (request) => this.#askForAccount(request))
-      if (switch_to !== undefined) {
-        await moveSession(this.#services.storage, session, switch_to)
-        session = (await this.sessionOf(exchange)) ?? session
-      }
+      session = await this.#switchSession(exchange, session, switch_to)
+      if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
       const sent = { session: session.id, path: exchange.target, once }
       return this.#answer(requestOf(exchange, session, fields), (request) =>
         this.#submissions.take(sent, () => submit(page, request), redirectForRepeat),
       )
     })
+  }
+
+  /** Moves the session to the account that a form names, if any. Returns undefined if it ended while the form arrived. */
+  async #switchSession(exchange: Exchange, session: Session, account: unknown): Promise<Session | undefined> {
+    if (account === undefined) return session
+    if (await this.sessionOf(exchange)) await moveSession(this.#services.storage, session, account)
+    return this.sessionOf(exchange)
   }
 
   /** Adds a handler for a form that needs no session. */

@@ -151,7 +151,7 @@ test('422 for files that can’t be a logo, with the reason next to the field', 
 })
 
 test('400 for a broken form, 413 for a body over 1 MiB, and 403 for a form of another site', async () => {
-  const { form, path, browser, stored } = await place()
+  const { account, form, path, browser, stored } = await place()
   const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'multipart/form-data; boundary=b' }
   assert.equal((await browser.ask('POST', path, { body: '--b\r\nnonsense', headers })).status, 400)
   assert.equal((await form({ ...colors, logo: [new File([Buffer.alloc(1024 * 1024)], 'x')] })).status, 413)
@@ -159,7 +159,8 @@ test('400 for a broken form, 413 for a body over 1 MiB, and 403 for a form of an
   assert.equal((await browser.ask('POST', path, { body: '--b--', headers: foreign })).status, 403)
   // Other forms take no files.
   assert.equal((await browser.ask('POST', `${path}/reset`, { body: `--b\r\n%`, headers })).status, 400)
-  const empty = await browser.ask('POST', path, { body: '--b--', headers })
+  const body = `--b\r\nContent-Disposition: form-data; name="page_account"\r\n\r\n${account}\r\n--b--`
+  const empty = await browser.ask('POST', path, { body, headers })
   assert.deepEqual([empty.status, empty.page.refused], [422, ['dark', 'background', 'margin']])
   assert.equal((await browser.post(path, { ...colors, more: '1' })).status, 422)
   assert.equal(await stored(), undefined)
