@@ -150,6 +150,18 @@ describe('rows of bulk requests', () => {
     })
   }
 
+  test('warn of each exponent, at any place in a request, however many aliases have a close number', async () => {
+    const at = await newPlace(app)
+    const originals = Array.from({ length: 25 }, (_, n) => ({ url: `${url}${n}`, alias: `${100_123 + n * 1_000}` }))
+    const others = Array.from({ length: 600 }, (_, n) => ({ url, alias: `${123_500 + n}` }))
+    await at.send('POST', '/links/bulk', { json: { links: [...others, ...originals] } })
+    const lines = originals.map((link, n) => `${link.url},1.${String(n).padStart(2, '0')}E05`)
+    const { body } = await csv(`url,alias\r\n${lines.join('\r\n')}\r\n`, at)
+    for (const [n, { alias }] of originals.entries()) {
+      assert.match(body.data[n].warnings[0].message, new RegExp(`the alias ${alias} has`))
+    }
+  })
+
   test('whose alias a spreadsheet has made a number with an exponent are refused with the reason', async () => {
     const { body } = await csv('url,alias\r\nhttps://acme.com/,1.23E+05\r\n')
     const [{ field, code, message }] = body.data[0].violations

@@ -14,7 +14,7 @@ import {
   type NamedAlias,
   newRow,
 } from './link-rows.ts'
-import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
+import type { LinkChange, LinkRow, LinkValues, WithDestinations } from './schema.ts'
 import { type LinkDomain, linkRecords, newLinkRecord } from './store.ts'
 
 /** Rows that one statement stores. More take longer for each row. */
@@ -61,7 +61,7 @@ export async function domainsNamed(
 export async function linksLike(
   db: Db,
   account: number,
-  wanted: readonly Originals[],
+  wanted: readonly (Originals & { readonly link: Pick<WithDestinations, 'url'> })[],
 ): Promise<Pick<Row<'links'>, 'alias' | 'url'>[]> {
   const own = query.selectFrom('links').select(['alias', 'url']).where('account_id', '=', account)
   const found: Pick<Row<'links'>, 'alias' | 'url'>[] = []
@@ -70,14 +70,29 @@ export async function linksLike(
     const named = new CachedQuery<(typeof found)[number]>(`${keys.length} links by key`, [account, ...keys], build)
     found.push(...(await db.execute(named)))
   }
-  for (const [from, to] of wanted.flatMap(({ range }) => (range ? [range] : [])).slice(0, maxRanges)) {
+  for (const { from, to, urls } of mergedRanges(wanted)) {
     const between = own.where('alias_folded', '>=', from).where('alias_folded', '<=', to)
-    found.push(...(await db.execute(between.orderBy('alias_folded').limit(maxInRange))))
+    found.push(...(await db.execute(between.where('url', 'in', urls))))
   }
   return found
 }
 
-const [maxRanges, maxInRange] = [20, 500]
+/** Returns ranges that don't overlap, so that no link is read twice. */
+function mergedRanges(wanted: Parameters<typeof linksLike>[2]) {
+  const ranges = wanted.flatMap(({ range, link }) =>
+    range ? [{ from: range[0], to: range[1], urls: [link.url ?? ''] }] : [],
+  )
+  const merged: typeof ranges = []
+  for (const range of ranges.sort((a, b) => (a.from < b.from ? -1 : 1))) {
+    const last = merged.at(-1)
+    if (last === undefined || range.from > last.to) merged.push(range)
+    else {
+      last.urls.push(...range.urls)
+      if (range.to > last.to) last.to = range.to
+    }
+  }
+  return merged
+}
 
 /** Returns which of these spaces the account has. They can't be removed until the end of the transaction. */
 export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>): Promise<ReadonlySet<number>> {

@@ -38,8 +38,8 @@ function numberRange(alias: string): Originals | null {
 const dates = [
   /^(\d{1,2})[-./](\d{1,2})[-./]((?:\d\d)?\d\d)$/,
   /^(?<year>\d{4})[-./](\d{1,2})[-./](\d{1,2})$/,
-  /^(\d{1,2})[-.]{1,2}(\p{L}{3,9})\.?(?:-((?:\d\d)?\d\d))?$/u,
-  /^(\p{L}{3,9})[-.]{1,2}(\d{1,4})$/u,
+  /^(\d{1,2})[-.]{1,2}([a-z]{3,9})\.?(?:-((?:\d\d)?\d\d))?$/i,
+  /^([a-z]{3,9})[-.]{1,2}(\d{1,4})$/i,
 ]
 
 /** Returns how people write the day and the month of a date, such as 3-4, 03/04 and mar4. */
@@ -57,9 +57,10 @@ function dateSpellings(alias: string): Originals | null {
       `${pad(a)}${mark}${pad(b)}`,
       ...(year === undefined ? [] : [`${a}${mark}${b}${mark}${year}`, `${year}${mark}${a}${mark}${b}`]),
     ]),
-    ...[months[a - 1]?.[0] ?? ''].flatMap((name) =>
-      [`${b}`, pad(b)].flatMap((day) => [`${name}${day}`, `${name}-${day}`, `${day}${name}`, `${day}-${name}`]),
-    ),
+    ...[`${b}`, pad(b)].flatMap((day) => {
+      const name = months[a - 1] ?? ''
+      return [`${name}${day}`, `${name}-${day}`, `${day}${name}`, `${day}-${name}`]
+    }),
   ])
   return { keys: [...new Set(keys)].filter((key) => key !== foldCase(alias)) }
 }
@@ -68,13 +69,9 @@ function pad(number: number): string {
   return String(number).padStart(2, '0')
 }
 
-/** The starts of the names of months in several languages, in lower case. The first is English. */
-const months = [
-  ...['jan ene gen', 'feb fév', 'mar mär mrz mrt maa', 'apr avr abr', 'may mai mag mei maj', 'jun juin giu'],
-  ...['jul juil lug', 'aug aoû ago', 'sep set', 'oct okt ott out', 'nov', 'dec dez déc dic'],
-].map((starts) => starts.split(' '))
+const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
 
 /** Returns 0 for another word. */
 function monthNumber(name: string): number {
-  return months.findIndex((starts) => starts.some((start) => name.toLowerCase().startsWith(start))) + 1
+  return months.indexOf(name.slice(0, 3).toLowerCase()) + 1
 }
