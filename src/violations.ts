@@ -38,7 +38,7 @@ export const messages = {
     'The URL must be absolute, with a scheme, two slashes and a host: write {hint}.',
     '{label} must be a complete URL: write {hint}.',
   ],
-  'unsupported_scheme.url': 'Only http:// and https:// are supported: write {hint}.',
+  'unsupported_scheme.url': 'Only http:// and https:// are supported.',
   'unsupported_scheme.destination': 'Only the schemes {schemes} are supported.',
   'doubled_scheme.url': 'Write the scheme only once: write {hint}.',
   'scheme_alone.url': 'The URL must have an address or a number after its scheme: write {hint}.',

@@ -23,7 +23,7 @@ export const warningMessages = {
     'The role comes from a group at the sign-in service. The next sign-in sets it again.',
   ],
   spreadsheet:
-    'A spreadsheet has probably changed the alias {alias}. The link with the alias {other} has the same destination.',
+    'A spreadsheet has probably changed the alias {alias}. The link with the alias {other} has the same destination. Check the alias in the file.',
 } as const satisfies Readonly<Record<string, string | readonly [forApi: string, forPages: string]>>
 
 export type WarningCode = keyof typeof warningMessages

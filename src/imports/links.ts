@@ -35,7 +35,7 @@ export async function withWarnings<Row extends StagedRow & { readonly decision: 
 ): Promise<Row[]> {
   const links = new Map(rows.map((row) => [row, warnedLink(row)]))
   const all = [...links.values()].filter((link) => link !== null)
-  const warningsOf = await findLinkWarnings(tx, account, all, { shortUrl, areRows: true })
+  const warningsOf = await findLinkWarnings(tx, account, all, { shortUrl, isFromFile: true })
   return rows.map((row) => {
     const link = links.get(row)
     return link

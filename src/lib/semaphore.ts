@@ -7,7 +7,7 @@ export interface SemaphoreOptions {
   readonly maxQueuePerKey?: number
   /** How long a task may wait. Milliseconds. Default: unlimited. */
   readonly maxWaitMs?: number
-  /** Creates the error for a task that finds the queue full or waits too long, maybe only for others of its key. */
+  /** Creates the error for a task that finds the queue full or waits too long. `isOfKey`: whether the limit of its key is the reason. */
   readonly rejection: (isOfKey: boolean) => Error
 }
 

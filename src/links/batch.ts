@@ -120,7 +120,7 @@ async function findRowWarnings(
 ): Promise<WarningsOf> {
   if (change.kind === 'delete') return () => []
   const links = outcomes.flatMap((outcome) => (outcome === null || isFailure(outcome) ? [] : [outcome.record]))
-  const warningsOf = await findLinkWarnings(tx, account, links, { shortUrl, areRows: change.kind === 'store' })
+  const warningsOf = await findLinkWarnings(tx, account, links, { shortUrl, isFromFile: change.kind === 'store' })
   if (change.kind === 'store') return warningsOf
   // A link that only loses tags gets no value.
   const set = { ...change.values, ...(change.tags?.add.length && { tags: change.tags.add }) }

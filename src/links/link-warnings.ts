@@ -24,8 +24,8 @@ export interface WarnedLink extends WithDestinations {
 
 interface Sources {
   readonly shortUrl: ShortUrl
-  /** Whether the links are rows, which may have been in a spreadsheet. */
-  readonly areRows?: boolean
+  /** Whether the links are from a file, which a spreadsheet may have saved. */
+  readonly isFromFile?: boolean
 }
 
 /** Warnings about destinations that people still read. */
@@ -36,10 +36,10 @@ export async function findLinkWarnings(
   db: Db,
   account: number,
   links: readonly WarnedLink[],
-  { shortUrl, areRows = false }: Sources,
+  { shortUrl, isFromFile = false }: Sources,
 ): Promise<(link: WarnedLink) => Warning[]> {
   const own = await findOwnShortUrls(db, account, links, shortUrl)
-  const originals = await findOriginals(db, account, areRows ? links : [])
+  const originals = await findOriginals(db, account, isFromFile ? links : [])
   return (link) => {
     const [alias, other] = [link.alias ?? '', originals.get(link)]
     const changed = other === undefined ? [] : [new Warning('spreadsheet', 'alias', { alias, other })]

@@ -22,7 +22,10 @@ export class Passwords {
   readonly #wrong = new Map<string, number[]>()
   readonly #semaphores: PasswordSemaphores
 
-  /** `maxSubjects` bounds the pairs of link and network with a count. Only `hashes` limits the guesses of further pairs. */
+  /**
+   * `maxSubjects` bounds the pairs of link and network with a count. Only `hashes` limits the guesses of further pairs, because
+   * dropping an older count would let an attacker with many networks start again.
+   */
   constructor(semaphores: PasswordSemaphores, maxSubjects = 100_000) {
     this.#semaphores = semaphores
     this.#maxSubjects = maxSubjects

@@ -79,7 +79,9 @@ test('stores a form from the origin of the host or of the public URL, or with Se
     [behindProxy, { origin: publicAddress }],
   ] as const) {
     const before = await spacesOf(app)
-    assert.equal((await post(await signedIn(app), '/app/spaces', headers)).status, 303, JSON.stringify(headers))
+    const form = { name: 'Good', page_account: String(app.account) }
+    const { status } = await post(await signedIn(app), '/app/spaces', headers, form)
+    assert.equal(status, 303, JSON.stringify(headers))
     assert.equal(await spacesOf(app), before + 1)
   }
 })

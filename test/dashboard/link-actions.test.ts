@@ -38,7 +38,7 @@ describe('selected links', () => {
       const { status, page } = await browser.post(selected, { ...rows(link), what: 'move', ...form })
       assert.deepEqual([status, words.test(page.text)], [422, true], page.text)
     }
-    const twice = `row-${link.id}=on&what=move&to=space-0&to=space-0`
+    const twice = `row-${link.id}=on&what=move&to=space-0&to=space-0&page_account=${place.account}`
     assert.equal((await browser.post(selected, {}, { form: twice })).status, 422)
     assert.equal((await shown(link)).space_id, space.id)
   })

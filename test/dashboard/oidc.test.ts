@@ -229,7 +229,7 @@ test('the last owner keeps their role: the next page, People and the log say so'
   assert.ok(app.logs.some(({ msg }) => /keeps the role owner, against OIDC_ROLES/.test(String(msg))))
   assert.match((await browser.open('/app')).said.join(), /^You stay an owner because the account has no other\./)
   for (const page of ['/app/people', '/app/people/1']) {
-    assert.match((await browser.open(page)).text, /Stays an owner as the only one, whatever their groups say\./)
+    assert.match((await browser.open(page)).text, /This member stays an owner because the account has no other\./)
   }
   await newMember(app.storage, app.account, { name: 'Olga', role: 'owner' })
   assert.doesNotMatch((await browser.open('/app/people')).text, /Stays an owner/)

@@ -179,7 +179,7 @@ async function warningSection(
     page.total > page.rows.length
       ? html`<p>The first ${formatCount(maxWarned)} of ${formatCount(page.total)}.</p>`
       : null
-  return html`<section id="warnings"><h2>Rows with warnings</h2><p>They are imported as they are. To change them, change the file, or the links afterwards.</p>${rows}${all}</section>`
+  return html`<section id="warnings"><h2>Rows with warnings</h2><p>Warnings don’t stop the import. To change a value, edit the file now, or the link afterwards.</p>${rows}${all}</section>`
 }
 
 /** Renders links to the other parts of a table. */

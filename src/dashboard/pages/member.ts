@@ -34,7 +34,7 @@ import { factList } from './link-facts.ts'
 
 const home = '/app/people'
 /** About the last owner, if groups at the sign-in service set their role. */
-export const keptOwner = 'Stays an owner as the only one, whatever their groups say.'
+export const keptOwner = 'This member stays an owner because the account has no other.'
 const onlyOwner = 'This is the account’s only owner. To change that, make another member an owner first.'
 
 const roleForm = form({ role: required(oneOf(roles, 'The role of the member.')) })
