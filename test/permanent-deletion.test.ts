@@ -5,23 +5,31 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import { systemActor } from '../src/access/actor.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
+import { forgetMember } from '../src/members/forgetting.ts'
+import { joinAccount } from '../src/members/invitations.ts'
+import { insertPerson } from '../src/members/store.ts'
 import { clickLevels, query } from '../src/storage/schema.ts'
+import { backUp } from '../src/storage/sqlite/backup.ts'
 import { actionsOn } from './actions.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import { executeAt } from './engine.ts'
-import { fresh, newPlace } from './links-api.ts'
+import { applyImport, planFile, rowsOf } from './imports.ts'
+import { fresh, newPlace, type Place } from './links-api.ts'
 
 const engines = ['sqlite', 'postgres'] as const
 const sqlite = await startApp({ engine: 'sqlite' })
 const postgres = await startApp({ engine: 'postgres' })
 const apps = { sqlite, postgres }
 
-/** Returns everything in the database: the bytes of its files on SQLite, the rows of all tables on PostgreSQL. */
+/** Returns everything in the database: the bytes of its files and of a new backup on SQLite, the rows of all tables on PostgreSQL. */
 async function contentOf({ storage }: TestApp): Promise<Buffer> {
   const { location } = storage
   if (location.engine === 'sqlite') {
-    return Buffer.concat(['', '-wal', '-shm'].map((suffix) => readFileSync(location.path + suffix)))
+    const files = ['', '-wal', '-shm'].map((suffix) => readFileSync(location.path + suffix))
+    const backup = `${location.path}.backup`
+    await backUp(location.path, backup, { mayReplace: true, onProgress: () => undefined })
+    return Buffer.concat([...files, readFileSync(backup)])
   }
   const names = sql<{ name: string }>`select tablename as name from pg_tables where schemaname = current_schema()`
   const text: string[] = []
@@ -92,7 +100,63 @@ function assertWithout(content: Buffer, secrets: readonly string[]): void {
   }
 }
 
+/** Imports a link whose values are secrets, next to another link. */
+async function importedLink(place: Place) {
+  const [url, title, notes] = ['url', 'title', 'notes'].map((word) => fresh(`Secret-imported-${word}-`)) as [
+    string,
+    string,
+    string,
+  ]
+  const [alias, further] = [fresh('imported'), fresh('Secret-further-address-')]
+  const file = `url,alias,title,notes
+https://acme.com/${url},${alias},${title},${notes}
+https://acme.com/kept,${fresh('kept')},Kept,
+`
+  const plan = await planFile(place, file, { domain_map: `*=${place.domain.name}` })
+  await applyImport(place, plan)
+  const [row] = await rowsOf(place, plan.id)
+  await place.send('POST', `/links/${row.link_id}/addresses`, { json: { alias: further } })
+  return { plan, id: row.link_id as number, secrets: [url, title, notes, further] }
+}
+
 for (const engine of engines) {
+  test(`${engine} stores nothing of an imported link that was deleted permanently but the outcome of its row`, async () => {
+    const app = apps[engine]
+    const place = await newPlace(app)
+    const { plan, id, secrets } = await importedLink(place)
+    const before = await rowsOf(place, plan.id)
+    await place.send('DELETE', `/links/${id}?permanently=true`)
+    assertWithout(await contentOf(app), secrets)
+    const [erased, ...others] = await rowsOf(place, plan.id)
+    assert.deepEqual(erased, { ...before[0], url: null })
+    assert.deepEqual(others, before.slice(1))
+    const other = await importedLink(place)
+    await place.send('DELETE', `/domains/${place.domain.id}?links=delete&permanently=true`)
+    assertWithout(await contentOf(app), other.secrets)
+  })
+
+  test(`${engine} stores neither name nor email address of a forgotten member`, async () => {
+    const app = apps[engine]
+    const place = await newPlace(app)
+    const [name, invited] = [fresh('Forgotten-name-'), fresh('Invited-name-')]
+    const email = `${fresh('forgotten')}@acme.com`
+    const once = (json: object) => ({ json, headers: { 'idempotency-key': fresh('once') } })
+    const request = once({ role: 'editor', name: invited, email })
+    const invitation = (await place.send('POST', '/invitations', request)).body.data
+    const other = once({ role: 'editor', name: 'Kept' })
+    const kept = (await place.send('POST', '/invitations', other)).body.data
+    const [, token = ''] = String(invitation.url).split('#')
+    const person = await insertPerson(app.storage, null)
+    const { id } = await app.storage.write((tx) => joinAccount(tx, { token, person, name }, null))
+    assert.equal((await place.send('DELETE', `/members/${id}`)).status, 204)
+    assert.ok((await contentOf(app)).includes(email))
+    await forgetMember(app.storage, place.account, id)
+    assertWithout(await contentOf(app), [name, invited, email])
+    assert.equal((await place.send('POST', '/invitations', request)).body.code, 'idempotency_key_reused')
+    const { url: _, ...shown } = kept
+    assert.deepEqual((await place.send('POST', '/invitations', other)).body.data, shown)
+  })
+
   test(`${engine} stores nothing of a link that was deleted permanently`, async () => {
     const app = apps[engine]
     const { place, link, bulkLinks, request, bulkRequest, secrets } = await newLinks(app)

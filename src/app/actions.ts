@@ -13,6 +13,7 @@ import {
 } from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
 import { eraseFromResponses } from '../idempotency/store.ts'
+import { eraseDeletedLinks } from '../imports/staging/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
@@ -45,6 +46,9 @@ export function buildActions(storage: Storage, parts: ActionParts) {
     await finishErasures(storage, record[0], isStopped)
     if (isStopped()) return
     await eraseFromResponses(storage, ...record)
+    const [account, kind, id] = record
+    if (kind === 'link') await eraseDeletedLinks(storage, account, id)
+    if (kind === 'domain') await eraseDeletedLinks(storage, account, null)
     await parts.erase(...record)
   }
   const finish =

@@ -2,6 +2,7 @@
 import { type ActionParts, buildActions } from '../app/actions.ts'
 import { passwordSemaphores } from '../app/semaphores.ts'
 import { readUrlSchemes } from '../config/config.ts'
+import { scrub } from '../storage/batch-writer.ts'
 import type { Storage } from '../storage/port.ts'
 import { ownShortUrls } from './references.ts'
 
@@ -13,7 +14,7 @@ export async function openActions(db: Storage) {
     onDomainChange: async () => undefined,
     // The clicks are in the server. Its maintenance deletes those of permanently deleted records.
     flush: async () => undefined,
-    erase: async () => undefined,
+    erase: () => scrub(db.location, 'events').catch(() => undefined),
     // Without a time limit, because the command ends with the work. A server continues removals if the command is stopped.
     run: (work) => work(() => false),
   }

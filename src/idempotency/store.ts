@@ -209,6 +209,28 @@ export async function releaseClaim(tx: Db, { account_id, key_id, idempotency_key
   await tx.execute(own.where('idempotency_key', '=', idempotency_key))
 }
 
+/** An invitation in a stored response. */
+interface StoredInvitation {
+  readonly id: number
+  readonly name: string | null
+  readonly email: string | null
+  readonly created_by: { readonly name: string } | null
+}
+
+/** Removes the account's invitations that `isErased` selects from stored responses. The claims stay, as in `eraseFromResponses`. */
+export async function eraseInvitations(
+  db: Db,
+  account: number,
+  isErased: (invitation: StoredInvitation) => boolean,
+): Promise<void> {
+  const all = query.selectFrom('stored_responses').select(['id', 'body']).where('account_id', '=', account)
+  for (const { id, body } of await db.execute(all.where('location', 'like', '%/invitations/%'))) {
+    if (!body || !isErased(JSON.parse(body).data)) continue
+    const erased = { body: '', fingerprint: erasedFingerprint }
+    await db.execute(query.updateTable('stored_responses').set(erased).where('id', '=', id))
+  }
+}
+
 async function findResponse(tx: Db, claim: Claim): Promise<OnceResult> {
   const stored = await findStored(tx, claim)
   // Another transaction has just deleted it, so the next request with the key will be the first.

@@ -2,8 +2,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { notFound } from '../errors.ts'
 import type { Changes } from '../events/event.ts'
+import { eraseInvitations } from '../idempotency/store.ts'
 import { foldCase } from '../lib/text.ts'
-import type { Db } from '../storage/port.ts'
+import { scrub } from '../storage/batch-writer.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
 /** What events have instead of the names and email addresses of a forgotten member. */
@@ -26,24 +28,34 @@ interface PersonalEvent {
 
 /**
  * Replaces the name and the email address of a removed member in all events of the account, and the name on the keys that
- * they created. After an interruption, it can be repeated. Throws `not_found` if the history has no such member.
+ * they created, and removes their invitations from stored responses. SQLite then overwrites its log. After an interruption,
+ * it can be repeated. Throws `not_found` if the history has no such member.
  */
-export async function forgetMember(db: Db, account: number, id: number): Promise<void> {
+export async function forgetMember(db: Storage, account: number, id: number): Promise<void> {
   const own = await db.execute(personalEvents(account, 'member').where('record_id', '=', id))
   if (own.length === 0) throw notFound('removed member in the history')
   const isOwn = await invitationsOf(db, account, own)
+  const names = [...valuesOf(own, 'name'), ...own.map(({ record_name }) => record_name)]
+  const values = new Set<string | null>([...names, ...valuesOf(own, 'email')])
+  const eraseResponses = (invitations: readonly number[]) =>
+    eraseInvitations(db, account, ({ id, name, email, created_by }) => {
+      return invitations.includes(id) || [name, email, created_by?.name ?? null].some((value) => values.has(value))
+    })
   for await (const { after, last } of ranges(db, account)) {
     const acted = query.updateTable('events').set({ actor_name: forgottenName }).where('account_id', '=', account)
     const inRange = acted.where('id', '>', after).where('id', '<=', last)
     await db.execute(inRange.where('actor_kind', '=', 'member').where('actor_id', '=', id))
     const invited = personalEvents(account, 'invitation').where('id', '>', after).where('id', '<=', last)
-    for (const event of (await db.execute(invited)).filter(isOwn)) await forget(db, event, isNamedAfter(event))
+    const personal = (await db.execute(invited)).filter(isOwn)
+    if (personal.length > 0) await eraseResponses(personal.map(({ record_id }) => record_id))
+    for (const event of personal) await forget(db, event, isNamedAfter(event))
   }
-  const names = [...valuesOf(own, 'name'), ...own.map(({ record_name }) => record_name)]
+  await eraseResponses([])
   const keys = query.updateTable('keys').set({ created_by: forgottenName }).where('account_id', '=', account)
   await db.execute(keys.where('member_id', 'is', null).where('created_by', 'in', names))
   // Last, because a repetition needs the values.
   for (const event of own) await forget(db, event, true)
+  await scrub(db.location, 'events')
 }
 
 function personalEvents(account: number, record: 'member' | 'invitation') {

@@ -7,3 +7,13 @@ export async function openBatchWriter(location: StorageLocation, options?: Batch
   }
   return (await import('./postgres/batch-writer.ts')).openPostgresBatchWriter(location.url)
 }
+
+/** Overwrites deleted rows of a table on a connection of its own. See `BatchWriter.scrub`. */
+export async function scrub(location: StorageLocation, table: Parameters<BatchWriter['scrub']>[0]): Promise<void> {
+  const writer = await openBatchWriter(location)
+  try {
+    await writer.scrub(table)
+  } finally {
+    await writer.close()
+  }
+}

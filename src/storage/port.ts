@@ -77,7 +77,7 @@ export interface BatchWriter {
   /** See `Db.write`. After `database_unavailable` it is unknown whether the transaction was committed. */
   write<T>(work: (db: Db) => Promise<T>): Promise<T>
   /** Overwrites deleted rows of a table in the file. Throws `database_unavailable` if readers prevent it. */
-  scrub(table: 'click_salts' | 'click_days'): Promise<void>
+  scrub(table: 'click_salts' | 'click_days' | 'events'): Promise<void>
   /** Waits for the transactions under way, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -309,6 +309,53 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
   return found
 }
 
+/** Replaces the content of a row whose link was deleted permanently. */
+const erasedContent: Content = {
+  ...{ host: null, fields: { url: '' }, created_at: null, clicks: null, bots: null, losses: [] },
+  ...{ refusal: null, password: null },
+}
+const erased = { content: JSON.stringify(erasedContent), cells: null, message: null, changes: null }
+
+/**
+ * Removes the values of permanently deleted links from applied rows of the account's imports: of this link, or of all if
+ * `link` is null. Outcomes, lines and main addresses stay. Searches in the background.
+ */
+export async function eraseDeletedLinks(storage: Storage, account: number, link: number | null): Promise<void> {
+  const deletions = query
+    .selectFrom('events')
+    .select('record_id')
+    .where('account_id', '=', account)
+    .where('record', '=', 'link')
+    .where('action', '=', 'deleted')
+    .where('changes', 'is', null)
+  const applied = query
+    .selectFrom('import_rows')
+    .innerJoin('imports', 'imports.id', 'import_id')
+    .select(['import_id', 'import_rows.id'])
+    .where('account_id', '=', account)
+    .whereRef('import_rows.id', '<=', 'applied_row')
+    .where(sql`cast(content as text)`, '<>', erased.content)
+  const found = await storage.scan(
+    account,
+    link === null ? applied.where('link_id', 'in', deletions) : applied.where('link_id', '=', link),
+  )
+  for (const some of parts(found, storedTogether)) {
+    const byImport = Map.groupBy(some, ([importId]) => Number(importId))
+    await storage.write(async (tx) => {
+      for (const [importId, rows] of byImport) {
+        const ids = rows.map(([, id]) => Number(id))
+        const own = query.updateTable('import_rows').set(erased).where('import_id', '=', importId)
+        await tx.execute(own.where('id', 'in', ids))
+        const values = { old_location: null, new_location: null, reason: null }
+        const addresses = query.updateTable('import_addresses').set(values).where('import_id', '=', importId)
+        await tx.execute(addresses.where('row_id', 'in', ids))
+        const further = query.deleteFrom('import_addresses').where('import_id', '=', importId).where('position', '>', 0)
+        await tx.execute(further.where('row_id', 'in', ids))
+      }
+    })
+  }
+}
+
 /** Deletes some of the rows, addresses and days of an import. Returns whether there may be more. */
 export async function deleteSome(db: Db, importId: number, limit: number): Promise<boolean> {
   for (const [table, key] of [
