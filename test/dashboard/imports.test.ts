@@ -269,6 +269,13 @@ describe('a plan', () => {
     assert.equal((await owner.browser.submit(page, path, { what: 'apply', tag: '' })).status, 303)
   })
 
+  test('lists all rows with warnings, in pages', async () => {
+    const owner = await newOwner(app)
+    const rows = Array.from({ length: 26 }, (_, n) => `${owner.domain.name}/w${n + 1},https://acme.com/,CafÃ©,,`)
+    const page = await owner.browser.open(`${(await plan(owner, table(...rows))).path}?outcome=warnings&page=2`)
+    assert.match(section(page, 'rows'), /Warnings 26.*w26.*It probably means "Café"\./s)
+  })
+
   test('is made again if choices changed since, or something else took an address', async () => {
     const owner = await newOwner(app)
     const { browser, domain } = owner

@@ -50,15 +50,17 @@ export async function firstRows(
   outcome: Outcome,
   per_page: number,
 ): Promise<readonly ShownRow[]> {
-  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null } as const
-  return (await loadRows(services, account, id, { ...first, outcome, per_page })).rows
+  return (await loadRows(services, account, id, { ...start, outcome, per_page })).rows
 }
 
 /** Returns the list of rows with the filters of the page. */
 export function rowList(path: string, { query }: PageRequest, names: readonly string[], defaults: object) {
   const given = Object.fromEntries(names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
   const form = importOperations.rows.query as ConstructorParameters<typeof ListState<ImportRowsQuery>>[2]
-  const asOutcome = (given: Fields) => (given.outcome === 'unmapped' ? { ...given, outcome: 'refuse' } : given)
+  const asOutcome = ({ outcome = '', ...others }: Fields) => {
+    const meant = outcome === 'unmapped' ? 'refuse' : outcome
+    return meant === 'warnings' || meant === '' ? others : { ...others, outcome: meant }
+  }
   const none = {
     search: [],
     searchIn: [],
@@ -115,71 +117,51 @@ function placeColumn(rows: readonly ShownRow[]): Column<ShownRow> {
 /** The kinds of rows that need a look, the most urgent first. */
 const looked: readonly RowKind[] = ['refuse', 'unmapped', 'conflict', 'skip', 'known', 'rename']
 
-/** Renders the rows that need a look, and those with warnings. */
-export async function rowsSection(...shown: Parameters<typeof lookedSection>): Promise<Html> {
-  return html`${await lookedSection(...shown)}${await warningSection(...shown)}`
-}
-
-/** Renders a page of the rows that need a look, with links to the other kinds. Returns null without any. */
-async function lookedSection(stored: StoredImport, request: PageRequest, services: RowServices): Promise<Html | null> {
+/** Renders a page of the rows that need a look or have warnings, with links to the other kinds. Returns null without any. */
+export async function rowsSection(stored: StoredImport, request: PageRequest, services: RowServices) {
   const counts = countRows(stored)
-  const found = looked.filter((each) => counts[each] > 0)
-  const [first] = found
-  if (first === undefined) return null
+  const { total } = await loadRows(services, request.account, stored.id, {
+    ...start,
+    outcome: null,
+    ...warned,
+    per_page: 1,
+  })
+  const all = [
+    ...looked.map((kind) => [kind, outcomeNames[kind], counts[kind]] as const),
+    ['warnings', 'Warnings', total] as const,
+  ]
+  const found = all.filter(([, , count]) => count > 0)
+  const chosen = found.find(([kind]) => kind === request.query.outcome) ?? found[0]
+  if (chosen === undefined) return null
+  const [asked, caption] = chosen
   const path = `/app/import/${stored.id}`
-  const asked = found.find((each) => each === request.query.outcome) ?? first
   const list = rowList(path, request, ['page', 'per_page'], { outcome: asked, sort: 'asc' })
   const isUnmapped = asked === 'unmapped' || asked === 'refuse' ? asked === 'unmapped' : undefined
-  const page = await loadRows(services, request.account, stored.id, { ...list.query, isUnmapped })
+  const isWarned = asked === 'warnings'
+  const query = { ...list.query, ...(isWarned ? warned : { isUnmapped }) }
+  const page = await loadRows(services, request.account, stored.id, query)
   const tabs = found.map(
-    (each) =>
-      [`${path}?outcome=${each}#rows`, `${outcomeNames[each]} ${formatCount(counts[each])}`, each === asked] as const,
+    ([kind, name, count]) => [`${path}?outcome=${kind}#rows`, `${name} ${formatCount(count)}`, kind === asked] as const,
   )
-  const rows = table<ShownRow>({
-    caption: outcomeNames[asked],
-    rows: page.rows,
-    columns: [
-      addressColumn,
-      placeColumn(page.rows),
-      { label: 'Reason', width: 'rest', cell: (row) => reasonOf(row, services.shortUrl) },
-    ],
-  })
-  return html`<section id="rows"><h2>Rows to look at</h2>${tabBar('Outcomes', tabs)}${rows}${list.pagination(page)}</section>`
+  const reason = (row: ShownRow) => (isWarned ? warningsOf(row) : reasonOf(row, services.shortUrl))
+  const columns: Column<ShownRow>[] = [
+    addressColumn,
+    placeColumn(page.rows),
+    { label: isWarned ? 'Warning' : 'Reason', width: 'rest', cell: reason },
+  ]
+  const rows = table<ShownRow>({ caption, rows: page.rows, columns })
+  const advice = isWarned
+    ? html`<p>Warnings don’t stop the import. To change a value, edit the file now, or the link afterwards.</p>`
+    : null
+  return html`<section id="rows"><h2>Rows to look at</h2>${tabBar('Outcomes', tabs)}${advice}${rows}${list.pagination(page)}</section>`
 }
 
-/** The first rows with warnings that a page shows. */
-const maxWarned = 50
+const start = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null } as const
+const warned = { warning: '%' } as const
 
-/** Renders the first rows with warnings about the values that they store. Returns null without any. */
-async function warningSection(
-  { id }: StoredImport,
-  { account }: PageRequest,
-  services: RowServices,
-): Promise<Html | null> {
-  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null, outcome: null } as const
-  const page = await loadRows(services, account, id, { ...first, warning: '%', per_page: maxWarned })
-  if (page.rows.length === 0) return null
-  const rows = table<ShownRow>({
-    caption: 'Rows with warnings',
-    rows: page.rows,
-    columns: [
-      addressColumn,
-      placeColumn(page.rows),
-      {
-        label: 'Warning',
-        width: 'rest',
-        cell: ({ row }) =>
-          html`${parseWarnings(row.warnings).map(({ message }) => html`<p>${message}</p>`)}${
-            row.link_id === null ? null : html`<a href="/app/links/${row.link_id}/edit">Edit</a>`
-          }`,
-      },
-    ],
-  })
-  const all =
-    page.total > page.rows.length
-      ? html`<p>The first ${formatCount(maxWarned)} of ${formatCount(page.total)}.</p>`
-      : null
-  return html`<section id="warnings"><h2>Rows with warnings</h2><p>Warnings don’t stop the import. To change a value, edit the file now, or the link afterwards.</p>${rows}${all}</section>`
+function warningsOf({ row }: ShownRow): Html {
+  const edit = row.link_id === null ? null : html`<a href="/app/links/${row.link_id}/edit">Edit</a>`
+  return html`${parseWarnings(row.warnings).map(({ message }) => html`<p>${message}</p>`)}${edit}`
 }
 
 /** Renders links to the other parts of a table. */
