@@ -170,7 +170,7 @@ describe('rows of bulk requests', () => {
   })
 })
 
-test('names of spaces and tags, and the URLs of domains', async () => {
+test('names of spaces, tags and invitations, and the URLs of domains', async () => {
   const { send } = await newPlace(app)
   for (const path of ['/spaces', '/tags']) {
     const stored = await send('POST', path, { json: { name: 'CafÃ©' } })
@@ -180,6 +180,8 @@ test('names of spaces and tags, and the URLs of domains', async () => {
     assert.deepEqual(warned(await send('PATCH', one, { json: { name: 'MÃ¼nchen' } })), ['name wrong_encoding'])
     assert.deepEqual(warned(await send('PATCH', one, { json: { name: 'München' } })), [])
   }
+  const invited = await send('POST', '/invitations', { json: { role: 'editor', name: 'JosÃ©' } })
+  assert.deepEqual(warned(invited), ['name wrong_encoding'])
   const json = { name: 'warned.example', homepage_url: entity, not_found_url: 'https://acme.con' }
   const stored = await send('POST', '/domains', { json })
   assert.deepEqual(warned(stored), ['homepage_url html_entity', 'not_found_url unknown_top_level'])

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Actor } from '../access/actor.ts'
-import { sendRecord } from '../api/envelopes.ts'
+import { recordText, sendRecord } from '../api/envelopes.ts'
 import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
 import { checkedChange, idOf, withShownVersion } from '../api/operations.ts'
 import { type Api, readRoutes, sendStored } from '../api/routes.ts'
@@ -11,6 +11,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { entityTagOf, send } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
 import { shownVersion } from '../lib/record-version.ts'
+import { textWarnings } from '../names/suspicious-values.ts'
 import { resources } from '../resources.ts'
 import { invitationUrl } from '../sessions/token.ts'
 import type { Page, Storage } from '../storage/port.ts'
@@ -133,6 +134,7 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
     const claim = claimOf(exchange, admitted, idempotencyKeyOf(exchange), store.body.form)
     const values = storeInvitation.check(admitted.fields)
     if (values instanceof Failure) return values
+    const warnings = textWarnings('name', values.name ?? '')
     let created: (Invitation & { readonly url: string }) | undefined
     const response = await idempotentRequests.run(claim, async (db) => {
       const { invitation, secret } = await createInvitation(db, admitted.actor, values)
@@ -140,9 +142,9 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
       created = { ...record, url: invitationUrl(api.baseOf(exchange), secret) }
       const location = `${api.urlOf(exchange, list)}/${record.id}`
       // A response with the secret must not be stored.
-      return { status: 201, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
+      return { status: 201, location, etag: entityTagOf(version), body: recordText(record, warnings) }
     })
-    const body = response.isReplayed ? response.body : JSON.stringify({ data: created })
+    const body = response.isReplayed ? response.body : recordText(created, warnings)
     return sendStored(exchange, { ...response, body })
   })
 

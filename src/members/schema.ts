@@ -206,7 +206,7 @@ export const invitationOperations = {
     success: {
       status: 201,
       description: 'The new invitation, with its URL.',
-      schema: Type.Object({ data: newInvitationSchema }),
+      schema: withWarnings(newInvitationSchema),
       example: {
         data: {
           ...invitationExample,
