@@ -60,7 +60,7 @@ const records = new Records<ImportColumns>('imports', [
 /** The error of a plan whose process has died. */
 export const interrupted: ImportError = {
   code: 'import_interrupted',
-  message: 'The process that planned the import has ended. Send the file again.',
+  message: 'The process that planned the import has ended. Send the file again, with a new Idempotency-Key.',
 }
 
 function importOf(row: ImportColumns): StoredImport {
