@@ -50,6 +50,7 @@ for (const [link, ...expected] of [
   [{ url, title: 'VoilÃ\u00a0 Łódź' }, 'title wrong_encoding'],
   [{ url, title: '“O CAFÉ” „DAS Ä“ ‘UN É’ 🎉' }],
   [{ url, title: 'München, CAFÉ, NÃO, MAÇÃ, “AMANHÔ, „Ä“, Ångström ¼' }],
+  [{ url, title: '«\u00a0café\u00a0» »Spaß« «CAFÉ» Gruß\u00a0an' }],
   [{ url: aws, forward_query: true }, 'url signed_url'],
   [{ url: 'https://x.example/?sv=2022&sig=a%3D', forward_query: true }, 'url signed_url'],
   [{ url: 'https://x.example/?X-Goog-Credential=a&X-Goog-Signature=0f', forward_query: true }, 'url signed_url'],

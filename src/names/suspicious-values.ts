@@ -43,8 +43,8 @@ const quotation = /[“„‘‚]([^“”„‘’‚]*)[“”‘’]/g
 
 /** Returns the warning about the first word of a text that was decoded with the wrong encoding. */
 export function textWarnings(field: string, text: string): Warning[] {
-  // Not at all white space: a no-break space may be part of a sequence.
-  for (const word of text.replace(quotation, ' $1 ').split(/[ \t\r\n]+/)) {
+  // A no-break space may be part of a sequence, such as that of à. After other letters, it is typography: "café »".
+  for (const word of text.replace(quotation, ' $1 ').split(/[ \t\r\n]+|(?<![ÂÃ])\u00a0/)) {
     const meant = correctEncoding(word)
     if (meant !== null) return [new Warning('wrong_encoding', field, { text: word, meant })]
   }
@@ -70,8 +70,8 @@ const bytesOf = new Map(
 
 /** Returns the bytes of a text in Windows-1252; null if it has other characters, or no UTF-8 sequence. */
 function windows1252Of(text: string): Uint8Array | null {
-  // The first two bytes of a UTF-8 sequence.
-  if (!/[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u2122]/.test(text)) return null
+  // The first two bytes of a UTF-8 sequence, without those of rare scripts, which "Spaß«" and "CAFÉ»" have, too.
+  if (!/[\u00c2-\u00c5\u00ce-\u00d1\u00d7-\u00d9\u00e0-\u00f4][\u0080-\u00bf\u0152-\u2122]/.test(text)) return null
   const bytes: number[] = []
   for (const character of text) {
     const byte = character <= '\u007f' ? character.charCodeAt(0) : bytesOf.get(character)
