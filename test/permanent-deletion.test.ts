@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { systemActor } from '../src/access/actor.ts'
+import { expireEvents } from '../src/events/retention.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
 import { forgetMember } from '../src/members/forgetting.ts'
 import { joinAccount } from '../src/members/invitations.ts'
@@ -13,6 +14,7 @@ import { backUp } from '../src/storage/sqlite/backup.ts'
 import { actionsOn } from './actions.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { Json } from './client.ts'
+import { addClicks, manyPeople } from './days.ts'
 import { executeAt } from './engine.ts'
 import { applyImport, planFile, rowsOf } from './imports.ts'
 import { fresh, newPlace, type Place } from './links-api.ts'
@@ -133,6 +135,37 @@ for (const engine of engines) {
     const other = await importedLink(place)
     await place.send('DELETE', `/domains/${place.domain.id}?links=delete&permanently=true`)
     assertWithout(await contentOf(app), other.secrets)
+  })
+
+  test(`${engine} counts clicks on links that are gone for good under null`, async () => {
+    const app = apps[engine]
+    const place = await newPlace(app)
+    const links = [await place.link(), await place.link(), await place.link()]
+    const today = Math.floor(Date.now() / 86_400_000)
+    for (const [n, link] of links.entries())
+      await addClicks(app.storage, link.id, today, manyPeople(n + 1, 'countries', 'DE'))
+    const shown = async () => {
+      const { data, meta } = (await place.send('GET', '/stats?name=links&sort_by=value&sort=asc')).body
+      assert.equal(meta.clicks, 6)
+      assert.equal((await place.send('GET', `/stats?name=clicks&domain_id=${place.domain.id}`)).body.meta.clicks, 6)
+      return data.map(({ value, clicks }: Json) => [value, clicks])
+    }
+    const [first, second, third] = links.map(({ id }) => id)
+    const all = [
+      [first, 1],
+      [second, 2],
+      [third, 3],
+    ]
+    await place.send('DELETE', `/links/${second}`)
+    assert.deepEqual(await shown(), all, 'restorable')
+    await place.send('DELETE', `/links/${third}?permanently=true`)
+    assert.deepEqual(await shown(), [...all.slice(0, 2), [null, 3]], 'deleted permanently')
+    const later = Date.now() + 31 * 86_400_000
+    await expireEvents(app.storage, { historyDays: 400, now: later }, () => false)
+    assert.deepEqual(await shown(), [
+      [first, 1],
+      [null, 5],
+    ])
   })
 
   test(`${engine} stores neither name nor email address of a forgotten member`, async () => {

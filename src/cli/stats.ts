@@ -1,3 +1,4 @@
+import type { ValueClicks } from '../analytics/statistics/ranking.ts'
 import { showStatistics } from '../analytics/statistics/routes.ts'
 import { statsQuery } from '../analytics/statistics/schema.ts'
 import { findLinkNames } from '../links/link-list.ts'
@@ -50,14 +51,14 @@ function inZone(row: object, meta: { readonly time_zone: string; readonly interv
 
 /** Adds the short URLs of links that still exist to the clicks by link. */
 async function withShortUrls(db: Db, account: number, rows: readonly object[], shortUrl: ShortUrl): Promise<object[]> {
-  const clicks = rows as readonly { readonly value: number; readonly clicks: number }[]
+  const clicks = rows as readonly ValueClicks[]
   const names = await findLinkNames(
     db,
     account,
-    clicks.map(({ value }) => value),
+    clicks.flatMap(({ value }) => (typeof value === 'number' ? value : [])),
   )
   return clicks.map(({ value: id, clicks }) => {
-    const link = names.get(id)
+    const link = names.get(id as number)
     return { id, clicks, short_url: link === undefined ? null : shortUrl(link.domain, link.alias) }
   })
 }

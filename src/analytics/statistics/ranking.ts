@@ -55,6 +55,11 @@ export class Ranking {
     return this.#values.size
   }
 
+  /** The values that are ids. */
+  get ids(): number[] {
+    return [...this.#values.keys()].filter((value) => typeof value === 'number')
+  }
+
   /** The clicks of all values. */
   get total(): number {
     return this.#values.values().reduce((sum, { clicks }) => sum + clicks, 0)
@@ -77,7 +82,7 @@ export class Ranking {
   }
 
   /** Returns the clicks under other values. */
-  renamed(rename: (value: ValueClicks['value']) => string): Ranking {
+  renamed(rename: (value: ValueClicks['value']) => ValueClicks['value']): Ranking {
     const renamed = new Ranking()
     for (const { value, clicks } of this.#values.values()) renamed.add(rename(value), clicks)
     return renamed

@@ -124,7 +124,8 @@ const valuesSchema = Type.Object(
     data: Type.Array(
       Type.Object({
         value: Type.Union([Type.String(), Type.Integer(), Type.Null()], {
-          description: 'A number for a link’s id. Null if the value is unknown. `other` combines rare values.',
+          description:
+            'A number for a link’s id. Null if the value is unknown or the link was deleted permanently. `other` combines rare values.',
         }),
         clicks: count('Human clicks with this value. For `classes`: all clicks of the class.'),
       }),
@@ -188,7 +189,7 @@ export const showStats: Operation = {
 - \`addresses\`: human clicks on one link by short URL, never null. Clicks at deleted addresses count for the main one.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
-If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
+If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id. After a permanent deletion, or when the link can no longer be restored, they count under null there.`,
   scope: 'stats:read',
   query: statsQuery,
   headers: ['If-None-Match'],

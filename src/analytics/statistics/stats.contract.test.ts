@@ -299,21 +299,23 @@ describe('order of values', async () => {
   })
 
   test('200 with links by id, followed by other links', async () => {
+    const ids = [(await own.link()).id, (await own.link()).id]
     const facts = emptyDay()
     Object.assign(hourOf(facts, 0), { people: 114, unique: 0 })
     for (const dimension of dimensions) facts.breakdowns[dimension].set(null, 114)
     facts.breakdowns.links.clear()
     for (const [value, people] of [
-      [100, 1],
-      [9, 1],
-      [other, 110],
+      [ids[1], 1],
+      [ids[0], 1],
+      [987_654_321, 3],
+      [other, 107],
       [null, 2],
     ] as [Value, number][]) {
       facts.breakdowns.links.set(value, people)
     }
     await storeDay(app.storage, 1, dayOf('2026-01-01'), own.domain.id, facts)
     const query = `/stats?name=links&domain_id=${own.domain.id}&from=2026-01-01&to=2026-01-01&sort_by=value&sort=asc`
-    assert.equal(pairs((await own.send('GET', query)).body), '9 1,100 1,"other" 110,null 2')
+    assert.equal(pairs((await own.send('GET', query)).body), `${ids[0]} 1,${ids[1]} 1,"other" 107,null 5`)
   })
 })
 

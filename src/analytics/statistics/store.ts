@@ -13,6 +13,7 @@ import {
   type JsonBreakdown,
   sparseDimensions,
 } from '../day.ts'
+import { findReturning } from '../deleted-links.ts'
 import { groupTables } from '../tables.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
@@ -80,7 +81,8 @@ export function countsFor(interval: Interval): 'hours' | 'days' {
 }
 
 /**
- * Returns the clicks of a range. Reads all wanted figures together, so that they add up. Other figures may be empty.
+ * Returns the clicks of a range. Reads all wanted figures together, so that they add up. Other figures may be empty. Links
+ * that are gone for good count under null.
  * Records of other accounts have no clicks.
  */
 export async function readClicks<Name extends Dimension = never>(
@@ -108,7 +110,17 @@ export async function readClicks<Name extends Dimension = never>(
       add({ ...row, hours: `[${row.hours}]`, breakdowns: `[${row.breakdowns}]`, links: null })
     }
   }
-  return clicks
+  const { links } = rankings as Partial<Record<Dimension, Ranking>>
+  return links === undefined
+    ? clicks
+    : { ...clicks, rankings: { ...rankings, links: await withoutGone(storage, links) } }
+}
+
+/** Returns the clicks by link, those of links that neither exist nor can return under null. */
+async function withoutGone(db: Db, ranking: Ranking): Promise<Ranking> {
+  const returning = new Set<number>()
+  for (const some of parts(ranking.ids)) for (const id of await findReturning(db, some)) returning.add(id)
+  return ranking.renamed((value) => (typeof value === 'number' && !returning.has(value) ? null : value))
 }
 
 function addDays<Name extends Dimension>(

@@ -77,7 +77,7 @@ export async function rowsOf(
   if (name === 'links') {
     const links = await findLinkNames(db, account, idsIn(values))
     return values.map(({ value, clicks }) => {
-      const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
+      const label = value === 'other' ? 'Others' : linkLabel(links.get(value as number), shortUrl)
       return { label, clicks }
     })
   }
