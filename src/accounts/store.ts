@@ -26,6 +26,12 @@ export async function createAccount(db: Db, name: string, timeZone?: string): Pr
   return accountOf((await db.execute(inserted))[0] as Row<'accounts'>)
 }
 
+/** Returns whether the account is the first of the instance, which belongs to its operator. */
+export async function isFirstAccount(db: Db, id: number): Promise<boolean> {
+  const earlier = query.selectFrom('accounts').select('id').where('id', '>', 0).where('id', '<', id)
+  return (await db.execute(earlier.limit(1))).length === 0
+}
+
 /** Lists all accounts of the instance, oldest first, for the operator. Account 0 is not listed: it belongs to no one. */
 export async function listAccounts(db: Db): Promise<Account[]> {
   return (await db.execute(accounts.orderBy('id'))).map(accountOf)

@@ -98,6 +98,7 @@ export const warnings = {
   'owner-kept': () =>
     'You stay an owner because the account has no other. Your groups at the sign-in service give you another role.',
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
+  'domain-private': ({ nameOr }) => html`${nameOr('The domain')} has a private address, so Waymark didn’t check it.`,
   'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
   'key-created-before': () =>
     'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',

@@ -205,3 +205,20 @@ test('failed checks and lookups free their slots', async () => {
     await assert.rejects(checks.check(host), { code: 'ERR_INVALID_IP_ADDRESS' })
   }
 })
+
+test('sends no request to private addresses, and does not return them, in checks for the public network', async (t) => {
+  let asked = 0
+  const port = await serve(t, (response) => {
+    asked += 1
+    response.end('another')
+  })
+  const zones = { 'inner.test': { A: ['10.0.0.7'] }, 'mixed.test': { A: [address], AAAA: ['fd00:0:0:0:0:0:0:7'] } }
+  const checks = checksAt(port, { dns: await startDns(t, { ...zones, 'outer.test': { A: [address] } }) })
+  const unknown = { records: 'no records', answer: 'private address', files: {} }
+  for (const name of ['inner.test', 'mixed.test', 'intranet', 'localhost', 'a.localhost', '127.0.0.1'])
+    assert.deepEqual(await checks.check(name, {}, 'public'), unknown, name)
+  assert.equal((await checks.check('outer.test', {}, 'public')).answer, 'no answer', 'the system resolves to loopback')
+  assert.equal(asked, 0)
+  assert.equal((await checks.check('inner.test')).answer, 'elsewhere')
+  assert.equal(asked, 1)
+})

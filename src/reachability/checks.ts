@@ -15,10 +15,16 @@ import { type DnsOptions, type FoundRecords, findRecords, isPublicAddress, isPub
 /** Whether a domain reaches this instance. */
 export interface Reachability {
   readonly records: FoundRecords
-  /** `no DNS`: there is no response, and the name has no address. */
-  readonly answer: ProbeResult | 'no DNS'
+  /**
+   * `no DNS`: there is no response, and the name has no address. `private address`: the check was for the public network
+   * only, so nothing more is known.
+   */
+  readonly answer: ProbeResult | 'no DNS' | 'private address'
   readonly files: FileResults
 }
+
+/** Where a check may send requests. Only the first account may learn about the inner network. */
+type Network = 'any' | 'public'
 
 /** The contents of files on a domain by path, without the first slash. */
 export type Files = Readonly<Record<string, string>>
@@ -77,14 +83,14 @@ export class DomainChecks {
   }
 
   /** Checks a domain of the caller's account, and its files: accounts must not probe other hosts. Rejects with `overloaded`. */
-  async check(name: string, files: Files = {}): Promise<Reachability> {
+  async check(name: string, files: Files = {}, network: Network = 'any'): Promise<Reachability> {
     const { storage, concurrency } = this.#options
     const { position } = await storage.changesAfter(null)
-    const key = `${name} ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`
+    const key = `${network} ${name} ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`
     const last = this.#checks.get(key)
     if (last !== undefined && performance.now() - last.since < checkCacheMs) return last.result
     if (this.#active >= concurrency) throw overloaded('Too many domains are being checked. Try again shortly.')
-    const result = this.#run(name, fingerprintOfInstance(position.database), files)
+    const result = this.#run(name, fingerprintOfInstance(position.database), files, network)
     this.#checks.set(key, { since: performance.now(), result })
     return result
   }
@@ -124,15 +130,17 @@ export class DomainChecks {
     }
   }
 
-  async #run(name: string, fingerprint: string, files: Files): Promise<Reachability> {
+  async #run(name: string, fingerprint: string, files: Files, network: Network): Promise<Reachability> {
     const { shortUrl, dns } = this.#options
     this.#active += 1
     try {
       const records = isLocalName(name) ? 'no records' : await findRecords(name, dns)
+      if (network === 'public' && !(isPublicName(name) && addressesIn(records).every(isPublicAddress)))
+        return { records: 'no records', answer: 'private address', files: {} }
       const url = shortUrl(name, fingerprintPath)
       // The system's resolver would block one of its few threads for many seconds.
       const isSilent = records === 'no answer'
-      const how = this.#counted(this.#options.probe, familyOf(records))
+      const how = this.#counted(this.#options.probe, familyOf(records), network)
       const fileResults = Object.entries(files).map(async ([path, content]): Promise<[string, FileResult]> => {
         const secure = `https://${name}:${how.httpsPort}/${path}`
         return [path, isSilent ? 'no answer' : await probeFile(secure, content, how)]
@@ -147,13 +155,17 @@ export class DomainChecks {
   }
 
   /** Counts the lookups of a probe as active until they end, because the system continues them after a timeout. */
-  #counted(how: ProbeOptions, family: 0 | 4 | 6): ProbeOptions {
+  #counted(how: ProbeOptions, family: 0 | 4 | 6, network: Network): ProbeOptions {
     const find = how.lookup ?? (lookup as LookupFunction)
     const counted: LookupFunction = (host, options, callback) => {
       this.#active += 1
-      find(host, { ...options, family }, (...found) => {
+      find(host, { ...options, family }, (error, found, ...rest) => {
         this.#active -= 1
-        callback(...found)
+        const addresses = Array.isArray(found) ? found.map(({ address }) => address) : [found]
+        // The system may know other addresses than the DNS.
+        const isAllowed = network === 'any' || addresses.every(isPublicAddress)
+        if (error !== null || isAllowed) callback(error, found, ...rest)
+        else callback(Object.assign(new Error('Private address'), { code: 'ENOTFOUND' }), [])
       })
     }
     return { ...how, lookup: counted }

@@ -89,7 +89,10 @@ export function isPublicAddress(address: string): boolean {
   return version !== 0 && !notPublic.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** Loopback, link-local and private addresses: of RFC 1122, 1918, 3927, 4193, 4291 (also IPv4 in `::/96`) and 6598. */
+/**
+ * Loopback, link-local and private addresses: of RFC 1122, 1918, 3927, 4193, 4291 (also IPv4 in `::/96`) and 6598; and those
+ * for special purposes (RFC 6890), multicast, and IPv6 addresses that contain an IPv4 address.
+ */
 const notPublic = new BlockList()
 notPublic.addSubnet('0.0.0.0', 8)
 notPublic.addSubnet('10.0.0.0', 8)
@@ -98,6 +101,14 @@ notPublic.addSubnet('127.0.0.0', 8)
 notPublic.addSubnet('169.254.0.0', 16)
 notPublic.addSubnet('172.16.0.0', 12)
 notPublic.addSubnet('192.168.0.0', 16)
+notPublic.addSubnet('192.0.0.0', 24)
+notPublic.addSubnet('198.18.0.0', 15)
+notPublic.addSubnet('224.0.0.0', 3)
 notPublic.addSubnet('::', 96, 'ipv6')
+notPublic.addSubnet('64:ff9b::', 96, 'ipv6')
+notPublic.addSubnet('2001::', 32, 'ipv6')
+notPublic.addSubnet('2002::', 16, 'ipv6')
+notPublic.addSubnet('fec0::', 10, 'ipv6')
+notPublic.addSubnet('ff00::', 8, 'ipv6')
 notPublic.addSubnet('fc00::', 7, 'ipv6')
 notPublic.addSubnet('fe80::', 10, 'ipv6')

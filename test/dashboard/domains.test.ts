@@ -119,6 +119,16 @@ test('shows the facts of a domain, with its name in ASCII to copy, and why the n
   assert.match(edit.text, /Host name\s*straße\.example A name can’t be changed.*Add the new name/)
 })
 
+test('checks a domain with a private address only for the first account', async (t) => {
+  const app = await reachableApp(t, () => assert.fail('The domain was checked.'))
+  const { browser, stored } = await newOwner(app)
+  const { id } = await stored('/domains', { name: 'a.localhost' })
+  const page = await browser.save(`/app/domains/${id}`, {}, `/app/domains/${id}/check`)
+  assert.match(page.said.join(), /a\.localhost has a private address, so Waymark didn’t check it\./)
+  assert.match(page.text, /Waymark checks such domains only for the first account/)
+  assert.deepEqual(await statesOf(browser, id).then((states) => states.at(-1)), 'Not checked')
+})
+
 // The last test, because it moves the clock.
 test('remembers the last check of a domain, for its page and the list', async (t) => {
   let isServing = false

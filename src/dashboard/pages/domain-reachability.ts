@@ -28,7 +28,7 @@ interface Reachability {
 export function reachabilityBadge(name: string, check: DomainCheck | undefined): Html {
   const isHere = check?.answer === 'here'
   if (isLocalName(name) && (check === undefined || isHere)) return html`<span class="muted">This machine only</span>`
-  if (check === undefined) return html`<span class="muted">Not checked</span>`
+  if (check === undefined || check.answer === 'private address') return html`<span class="muted">Not checked</span>`
   if (isHere) return html`<span class="state reachable">${icon('done')}Reachable</span>`
   return html`<span class="state expired">${icon('warning')}Not reachable</span>`
 }
@@ -39,6 +39,8 @@ const problems: Readonly<Record<Exclude<DomainCheck['answer'], 'here'>, string>>
   'no answer': 'This domain has an IP address, but nothing responds there. Check that this server’s ports are open.',
   'certificate error':
     'This domain responds, but its TLS certificate isn’t valid. Install a certificate for this name. If it’s from a private authority, set NODE_EXTRA_CA_CERTS on the server.',
+  'private address':
+    'This domain has a private address. Waymark checks such domains only for the first account of the server.',
   'no DNS':
     'This domain doesn’t resolve yet. Add the DNS records, then check again. New records can take up to an hour to take effect.',
 }
@@ -76,7 +78,7 @@ function problem(check: DomainCheck | undefined): Html | null {
     addresses.length === 0
       ? null
       : html` The DNS returned ${listed(addresses.map((address) => html`<code>${address}</code>`))}.`
-  return html`<p class="reach warning">${problems[answer]}${found}${checkedAt(check)}</p>`
+  return html`<p class="reach ${answer === 'private address' ? 'neutral' : 'warning'}">${problems[answer]}${found}${checkedAt(check)}</p>`
 }
 
 function instructions(of: Reachability): Html {

@@ -1,5 +1,5 @@
 import { calendarOf, recentDays } from '../../accounts/calendar.ts'
-import { findTimeZones } from '../../accounts/store.ts'
+import { findTimeZones, isFirstAccount } from '../../accounts/store.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
@@ -90,9 +90,14 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
     const { record } = found(await actions.domains.find(account, idParam(request, 'domain')), 'domain')
     const host = publicHostOf(dashboardUrl(exchange))
     // The page then shows the addresses of the public host.
-    const [result] = await Promise.all([checks.check(record.name, filesOf(record)), checks.addressesOf(host ?? '')])
+    const network = (await isFirstAccount(storage, account)) ? 'any' : 'public'
+    const [result] = await Promise.all([
+      checks.check(record.name, filesOf(record), network),
+      checks.addressesOf(host ?? ''),
+    ])
     await storeCheck(storage, account, record.id, result)
-    const code = result.answer === 'here' ? 'domain-reached' : 'domain-not-reached'
+    const isPrivate = result.answer === 'private address'
+    const code = result.answer === 'here' ? 'domain-reached' : isPrivate ? 'domain-private' : 'domain-not-reached'
     return new Redirect(`${home}/${record.id}`, { code, id: record.id })
   })
 }
