@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import fc from 'fast-check'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
@@ -62,6 +63,40 @@ test('writes visits within a second, in the order of their links, and the rest b
     ),
     [3, 1, 0, 0, 2, 0, 0],
   )
+})
+
+test('writes the visits of a slow write right after it, and others a quarter of a second later', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let nowMs = 0
+  t.mock.method(performance, 'now', () => nowMs)
+  const pass = async (ms: number) => {
+    nowMs += ms
+    t.mock.timers.tick(ms)
+    await nextTick()
+    await nextTick()
+  }
+  const slow = Promise.withResolvers<void>()
+  const writer = writing()
+  const write = async (batch: number, visits: readonly Visit[]) => {
+    if (batch === 1) await slow.promise
+    return writer.write(batch, visits)
+  }
+  const queue = new ClickQueue({ ...writer, write }, assert.ifError)
+  queue.start()
+  queue.add(visit(1))
+  await pass(250)
+  queue.add(visit(2))
+  await pass(400)
+  assert.equal(writer.kept.length, 0)
+  slow.resolve()
+  await pass(0)
+  await pass(1)
+  assert.deepEqual([writer.clicksOf(1), writer.clicksOf(2)], [1, 1])
+  queue.add(visit(3))
+  await pass(249)
+  assert.equal(writer.clicksOf(3), 0)
+  await pass(1)
+  assert.equal(writer.clicksOf(3), 1)
 })
 
 test('sends visits with long headers in small batches', async () => {

@@ -6,8 +6,11 @@ import type { Meter } from '../storage/port.ts'
 import type { Visit } from './capture/visit.ts'
 import type { ClickWorker, OnProblem } from './click-worker.ts'
 
-/** The pause between rounds, and after a round that failed. Milliseconds. */
-const [everyMs, retryMs] = [500, 1_000]
+/**
+ * The time from the start of a round to the start of the next, and the pause after a round that failed. Milliseconds. On a
+ * busy machine, a round may wait as long for the write lock, and a kill may lose only the clicks of the last second.
+ */
+const [everyMs, retryMs] = [250, 1_000]
 /** Visits per transaction, which other writers wait for, and per message to the thread: see `maxCharacters`. */
 const batchSize = 3_000
 /** Pending visits that are sorted by link and split into batches together. Sorting them takes 2 ms of the event loop. */
@@ -157,17 +160,19 @@ export class ClickQueue {
 
   /** Writes all pending visits, one batch after another without a pause, until one fails. */
   async #round(): Promise<void> {
+    const start = performance.now()
+    let isAway = false
     for (let left = this.#pending; left > 0; ) {
       const done = await this.#write(this.#batches.at(-1) ?? this.#nextBatch())
-      if (done === null) {
-        this.#rounds.runIn(retryMs)
-        break
-      }
+      isAway = done === null
+      if (done === null) break
       // Merging leaves fewer visits than there were.
       left = Math.min(left - done, this.#pending)
       // One tick never clones two batches.
       await nextTick()
     }
+    // Visits that arrived during a long round have waited for its end, so they don't wait for a whole pause, too.
+    this.#rounds.runIn(isAway ? retryMs : Math.max(0, everyMs - (performance.now() - start)))
     if (this.#failed === 0) return
     this.#onProblem(this.#lastError, `clicks were lost, because they can't be written: ${this.#failed}`, 'error')
     this.#failed = 0
