@@ -143,3 +143,24 @@ test('shows how a file is read, then its plan, or why it has none', { skip }, as
   await page.getByText('The file can’t be imported. Line 3 ends early.').waitFor()
   assert.deepEqual(await findings(page), [])
 })
+
+test('stacks the warnings of a row at 390 px', { skip }, async () => {
+  const app = await startApp()
+  await app.send('POST', '/api/v1/domains', { json: { name: host } })
+  const { page } = await openWindow(phone())
+  await signIn(app, page, '/app/import')
+  await page.getByLabel('Or paste rows').fill(`short_url,url,title\nhttps://${host}/tea,https://tea.con/,CafÃ©`)
+  await page.getByRole('button', { name: 'Read the file' }).click()
+  const isStacked = async (step: string) => {
+    const [typo, encoding] = ['Check the destination', 'It probably means'].map((text) => page.getByText(text))
+    const [above, below] = [await typo?.boundingBox(), await encoding?.boundingBox()]
+    assert.ok(above && below && below.y >= above.y + above.height, step)
+    assert.deepEqual(await findings(page), [], step)
+    await shoot(page, `import-warnings-${step}-390`)
+  }
+  await page.getByText('It probably means').waitFor()
+  await isStacked('plan')
+  await page.getByRole('button', { name: 'Import 1 link' }).click()
+  await page.getByText(/^Imported/).waitFor()
+  await isStacked('result')
+})

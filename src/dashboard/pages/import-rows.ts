@@ -161,7 +161,7 @@ const warned = { warning: '%' } as const
 
 function warningsOf({ row }: ShownRow): Html {
   const edit = row.link_id === null ? null : html`<a href="/app/links/${row.link_id}/edit">Edit</a>`
-  return html`${parseWarnings(row.warnings).map(({ message }) => html`<p>${message}</p>`)}${edit}`
+  return html`<div>${parseWarnings(row.warnings).map(({ message }) => html`<p>${message}</p>`)}${edit}</div>`
 }
 
 /** Renders links to the other parts of a table. */
