@@ -232,9 +232,11 @@ function textFor({ code, message, facts }: Failure, { method, query }: Exchange)
   return { title, sentences: facts.violations ? formMessages(facts.violations) : [message] }
 }
 
-/** Names an invalid parameter of the URL as people see it there, with its value. */
-function describeParameter({ field, refusal }: Violation, query: Fields): Html {
+/** Names an unknown or invalid parameter of the URL as people see it there, with its value. */
+function describeParameter({ field, code, message }: Violation, query: Fields): Html {
   const value = query[field]
-  const sent = typeof value === 'string' ? `${field}=${truncateMiddle(value, 80)}` : field
-  return html`The URL of this page has an invalid value: <code>${sent}</code>. ${refusal.forForm(null)}`
+  const pair = typeof value === 'string' ? `${field}=${truncateMiddle(value, 80)}` : field
+  const sent = html`<code>${pair.replace(/[\p{Cc}\p{Cf}]/gu, encodeURIComponent)}</code>`
+  if (code === 'unknown_field') return html`This page doesn’t know the parameter ${sent}. Remove it from the URL.`
+  return html`The URL of this page has an invalid value: ${sent}. ${message}`
 }

@@ -269,7 +269,7 @@ function hostQuestions(
   })
   const others = openHosts({ options, summary }).length - maxHosts
   const more = others > 0 ? html`<p>${quantity(others, 'other host')} will follow.</p>` : null
-  return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain for these. <a href="/app/domains/new">Add a domain</a>, or choose one.</p>${fields}${more}</section>`
+  return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain with these hosts. Choose where their links go, or <a href="/app/domains/new">add a domain</a>.</p>${fields}${more}</section>`
 }
 
 const conflictChoices: Readonly<Record<string, string>> = {
