@@ -187,8 +187,9 @@ export function rowTable(rows: readonly ImportRow[]): string {
     const results = new Set(addresses.flatMap(({ proof }) => proof?.result ?? []))
     const reason = outcome === 'conflict' ? `Link ${link_id} has the address.` : withOptionNames(message ?? '')
     const old = addresses.map(({ old_url }) => plainAddress(old_url)).join(', ')
-    const notes = [reason, ...results, ...(warnings ?? []).map((each) => each.message)].filter(Boolean)
-    return [String(id), String(line ?? '-'), outcome, old || '-', url ?? '-', notes.join(', ') || '-']
+    const sentences = (warnings ?? []).map((each) => each.message)
+    const notes = [[reason, ...results].filter(Boolean).join(', '), ...sentences].filter(Boolean)
+    return [String(id), String(line ?? '-'), outcome, old || '-', url ?? '-', notes.join(' ') || '-']
   })
   return table([['ROW', 'LINE', 'OUTCOME', 'ADDRESS', 'URL', 'NOTE'], ...lines])
 }

@@ -77,15 +77,23 @@ Next: npx waymark move apply 1`,
 test('plan and apply warn on stderr of values that are probably not meant', async (t) => {
   const { run, say, file } = await newPlace(t, [
     tea,
-    tea.replaceAll('4kQz9L', 'x').replace('Tea-Menu', 'y').replace('Tea,', 'CafÃ©,'),
+    tea
+      .replaceAll('4kQz9L', 'x')
+      .replace('Tea-Menu', 'y')
+      .replace('Tea,', 'CafÃ©,')
+      .replace('tea.example/', 'tea.con/'),
   ])
-  const stderr = 'Line 3: "CafÃ©" looks like UTF-8 that was read as Windows-1252. It probably means "Café".\n'
+  const named = '"CafÃ©" looks like UTF-8 that was read as Windows-1252. It probably means "Café".'
+  const typo = `Check the destination: tea.con ends in ".con", which isn't a known top-level domain.`
+  const stderr = `Line 3: ${typo}\nLine 3: ${named}\n`
   for (const line of [`plan ${file}`, 'apply 1']) {
     const result = await run(`move ${line}`)
     assert.ok(result.stderr.endsWith(stderr), result.stderr)
     assert.equal(result.code, 0)
   }
-  assert.match(await say('move rows 1 --warning wrong_encoding'), /^ROW[^\n]*\n2 .*"CafÃ©" looks like[^\n]*$/)
+  const table = await say('move rows 1 --warning wrong_encoding')
+  assert.match(table, /^ROW[^\n]*\n2 [^\n]*$/)
+  assert.ok(table.endsWith(` ${typo} ${named}`), table)
 })
 
 test('returns 1 for rows with errors, and prints each error, the options for hosts, and how to see more', async (t) => {

@@ -51,6 +51,11 @@ test('exits with 1 if the provider or the configuration is wrong', async (t) => 
   await fails({}, /^OIDC_ISSUER is not set\. /)
   await fails({ OIDC_ISSUER: issuer, BASE_URL: '' }, /^OIDC_ISSUER needs BASE_URL/)
   await fails({ OIDC_ISSUER: `http://127.0.0.1:${port}` }, /can't be used: ECONNREFUSED\.$/)
+  await fails(
+    { OIDC_ISSUER: 'https://nonsense.invalid' },
+    /can't be used: its host was not found \((ENOTFOUND|EAI_AGAIN)\)\.$/,
+  )
+  await fails({ OIDC_ISSUER: 'nonsense', OIDC_CLIENT_SECRET: '' }, /^OIDC_ISSUER .*\nOIDC_CLIENT_SECRET must be set/)
 })
 
 test('reports what the token endpoint says about the client', async (t) => {

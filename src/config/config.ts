@@ -123,13 +123,12 @@ export function readOidcConfig(): OidcConfig | null {
 
 /** Reads all variables of OpenID Connect, so that all errors are reported. `baseUrl` is undefined if it is invalid. */
 function readOidc(read: Read, baseUrl: string | null): OidcConfig | null {
-  let hasIssuer = false
   const issuer = read('OIDC_ISSUER', (issuer) => {
-    hasIssuer = issuer !== null
-    if (hasIssuer && baseUrl === null) throw new Error('needs BASE_URL, the URL of the dashboard. Set both.')
+    if (issuer !== null && baseUrl === null) throw new Error('needs BASE_URL, the URL of the dashboard. Set both.')
   })
+  // An invalid issuer is undefined.
   const checkCompanion = (value: string | null) => {
-    if (hasIssuer && value === null) throw new Error('must be set, because OIDC_ISSUER is set.')
+    if (issuer !== null && value === null) throw new Error('must be set, because OIDC_ISSUER is set.')
   }
   const settings = {
     clientId: read('OIDC_CLIENT_ID', checkCompanion),

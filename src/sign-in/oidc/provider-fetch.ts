@@ -32,7 +32,8 @@ function answeredStatus({ status }: Response): number {
 function reasonOf({ name, message, cause }: Error): string {
   if (name === 'TimeoutError') return 'no response in time'
   if (isUntrusted(cause)) return describeUntrusted(cause as Error)
-  return (cause as NodeJS.ErrnoException | undefined)?.code ?? message
+  const code = (cause as NodeJS.ErrnoException | undefined)?.code
+  return (code === 'ENOTFOUND' || code === 'EAI_AGAIN' ? `its host was not found (${code})` : code) ?? message
 }
 
 async function readBounded({ body }: Response): Promise<Buffer<ArrayBuffer>> {
