@@ -100,7 +100,7 @@ export async function parseJson(bytes: Buffer): Promise<Fields | Failure> {
   // Some editors add a byte order mark, which may be ignored (RFC 8259 §8.1).
   const value = await new JsonReader(bytes.toString('utf8').replace(/^\ufeff/, ''), malformedJson).read()
   if (isObject(value)) return value
-  return new Failure('malformed_body', 'The JSON must be an object, such as {"name": "go.acme.com"}.')
+  return new Failure('malformed_body', 'The JSON must be an object in braces, with the fields by name.')
 }
 
 /** Returns whether a JSON value is an object, or the failure of an object with too many members. */
