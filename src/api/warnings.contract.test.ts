@@ -138,6 +138,7 @@ describe('rows of bulk requests', () => {
     ['123456', '1.23E05'],
     ['0123', '1123', false],
     ['1234567', '1.23E05', false],
+    ['1234567', '1.23E06', false],
     ['summer', '2026-04-03', false],
     ['2026-13', '13-2026', false],
   ] as const) {
@@ -161,6 +162,14 @@ describe('rows of bulk requests', () => {
     for (const [n, { alias }] of originals.entries()) {
       assert.match(body.data[n].warnings[0].message, new RegExp(`the alias ${alias} has`))
     }
+    // Too many to look up all numbers of each: none has a warning, but other rows do.
+    const many = Array.from({ length: 40 }, (_, n) => `${url}0,2.${n + 10}E05`)
+    await at.link({ alias: '210000', url: `${url}0` })
+    await at.link({ alias: 'true', url: `${url}0` })
+    assert.deepEqual(rowsOf(await csv(`url,alias\r\n${[...many, `${url}0,wahr`].join('\r\n')}\r\n`, at)), [
+      ...many.map(() => []),
+      ['alias spreadsheet'],
+    ])
   })
 
   test('whose alias a spreadsheet has made a number with an exponent are refused with the reason', async () => {

@@ -1,7 +1,6 @@
 /** Queries of batches: each statement finds, stores, changes or deletes many records of an account. */
 import type { Actor } from '../access/actor.ts'
 import { type SavedTotals, saveTotals } from '../analytics/tables.ts'
-import type { Originals } from '../names/spreadsheet.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { newTimes, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
@@ -14,7 +13,7 @@ import {
   type NamedAlias,
   newRow,
 } from './link-rows.ts'
-import type { LinkChange, LinkRow, LinkValues, WithDestinations } from './schema.ts'
+import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
 import { type LinkDomain, linkRecords, newLinkRecord } from './store.ts'
 
 /** Rows that one statement stores. More take longer for each row. */
@@ -57,41 +56,23 @@ export async function domainsNamed(
   return found
 }
 
-/** Returns the account's links whose folded aliases are among keys or, up to a limit, in one of the first ranges. */
-export async function linksLike(
+/** Returns the aliases of the account's links with one of these folded aliases and its URL, by URL and folded alias. */
+export async function aliasesLike(
   db: Db,
   account: number,
-  wanted: readonly (Originals & { readonly link: Pick<WithDestinations, 'url'> })[],
-): Promise<Pick<Row<'links'>, 'alias' | 'url'>[]> {
-  const own = query.selectFrom('links').select(['alias', 'url']).where('account_id', '=', account)
-  const found: Pick<Row<'links'>, 'alias' | 'url'>[] = []
-  for (const keys of parts([...new Set(wanted.flatMap((each) => each.keys))])) {
+  wanted: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  type Found = Pick<Row<'links'>, 'alias' | 'alias_folded' | 'url'>
+  const own = query.selectFrom('links').select(['alias', 'alias_folded', 'url']).where('account_id', '=', account)
+  const found = new Map<string, Map<string, string>>()
+  for (const keys of parts([...wanted.keys()])) {
     const build = () => own.where('alias_folded', 'in', keys)
-    const named = new CachedQuery<(typeof found)[number]>(`${keys.length} links by key`, [account, ...keys], build)
-    found.push(...(await db.execute(named)))
-  }
-  for (const { from, to, urls } of mergedRanges(wanted)) {
-    const between = own.where('alias_folded', '>=', from).where('alias_folded', '<=', to)
-    found.push(...(await db.execute(between.where('url', 'in', urls))))
-  }
-  return found
-}
-
-/** Returns ranges that don't overlap, so that no link is read twice. */
-function mergedRanges(wanted: Parameters<typeof linksLike>[2]) {
-  const ranges = wanted.flatMap(({ range, link }) =>
-    range ? [{ from: range[0], to: range[1], urls: [link.url ?? ''] }] : [],
-  )
-  const merged: typeof ranges = []
-  for (const range of ranges.sort((a, b) => (a.from < b.from ? -1 : 1))) {
-    const last = merged.at(-1)
-    if (last === undefined || range.from > last.to) merged.push(range)
-    else {
-      last.urls.push(...range.urls)
-      if (range.to > last.to) last.to = range.to
+    const named = new CachedQuery<Found>(`${keys.length} links by key`, [account, ...keys], build)
+    for (const { alias, alias_folded: key, url } of await db.execute(named)) {
+      if (wanted.get(key)?.has(url)) found.getOrInsertComputed(url, () => new Map()).set(key, alias)
     }
   }
-  return merged
+  return found
 }
 
 /** Returns which of these spaces the account has. They can't be removed until the end of the transaction. */

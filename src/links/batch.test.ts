@@ -37,7 +37,8 @@ test('applies 1,000 rows with few statements, and never waits for the event loop
     const request = { actor: commandActor(account, 'Test'), change, isAtomic: true, claim: null, hasResults: true }
     const { applied, body } = await runBatch(counting, request, { shortUrl, urlSchemes: [] })
     assert.equal(applied.length, maxRows)
-    assert.ok(statements <= 60, `${change.kind}: ${statements} statements`)
+    // A few more if generated aliases look like numbers.
+    assert.ok(statements <= 65, `${change.kind}: ${statements} statements`)
     return JSON.parse(new TextDecoder().decode(body)).data.map(({ id, data }: RowResult) => data ?? { id })
   }
   const row = (n: number) => storeLink.check({ url: `https://acme.com/${n}`, tags: `all,${n % 10}` }) as NewLink

@@ -90,15 +90,19 @@ export async function runBatch(
     hasResults ? { ...empty, body: resultsText(outcomes, rows, { shortUrl: rules.shortUrl, warningsOf }) } : empty
   const apply = application(actor, change, rules)
   let result: Result = { outcomes: [], changed: 0 }
+  const findWarnings = (tx: Db) => findRowWarnings(tx, actor, change, result.outcomes, rules)
   const stored = await retried(() =>
     runOnce(db, claim, async (tx) => {
       result = await apply(tx)
       if (isAtomic && result.outcomes.some(isFailure)) throw rejected(result.outcomes, rows)
-      if (hasResults) warningsOf = await findRowWarnings(tx, actor, change, result.outcomes, rules)
       // Other writes wait for the end of the transaction. Without a claim, they need not wait for the response.
-      return claim === null ? empty : answer(result.outcomes)
+      if (claim === null) return empty
+      if (hasResults) warningsOf = await findWarnings(tx)
+      return answer(result.outcomes)
     }),
   )
+  // A request that fails has stored nothing, so a failure after the commit only leaves out the warnings.
+  if (claim === null && hasResults) warningsOf = await db.write(findWarnings).catch(() => warningsOf)
   const bodyOf = (text: string) => new TextEncoder().encode(text)
   if (stored.isReplayed) return { body: bodyOf(stored.body), isReplayed: true, applied: [], changed: 0 }
   const { outcomes, changed } = result

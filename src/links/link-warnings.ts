@@ -7,7 +7,7 @@ import { findSignature, textWarnings, urlWarnings } from '../names/suspicious-va
 import { isWebUrl } from '../names/web-url.ts'
 import type { Db } from '../storage/port.ts'
 import { Warning } from '../warnings.ts'
-import { domainsNamed, linksLike } from './batch-store.ts'
+import { aliasesLike, domainsNamed } from './batch-store.ts'
 import { destinationsIn, type WithDestinations } from './schema.ts'
 import { addressesWith, type KnownAddress } from './spellings.ts'
 
@@ -30,6 +30,9 @@ interface Sources {
 
 /** Warnings about destinations that people still read. */
 const maxDestinations = 5
+
+/** Aliases that a request looks up, in about 50 ms. */
+const maxOriginals = 30_000
 
 /** Returns a function that returns the warnings about one of these links of the account. */
 export async function findLinkWarnings(
@@ -88,24 +91,23 @@ async function findOriginals(
   account: number,
   links: readonly WarnedLink[],
 ): Promise<ReadonlyMap<WarnedLink, string>> {
-  const suspects = links.flatMap((link) => {
-    const originals = originalsOf(link.alias ?? '')
-    return originals === null ? [] : [{ link, ...originals }]
-  })
-  const stored = await linksLike(db, account, suspects)
-  const others = new Map(stored.map(({ alias, url }) => [`${url} ${foldCase(alias)}`, alias]))
+  const all = links.map((link) => ({ link, url: link.url ?? '', keys: originalsOf(link.alias ?? '') }))
+  const suspects = all.filter(({ keys }) => keys.length > 0)
+  const total = suspects.reduce((sum, { keys }) => sum + keys.length, 0)
+  // All rows get the same limit, whatever their order.
+  const limit = total > maxOriginals ? maxOriginals / suspects.length : total
+  const wanted = new Map<string, Set<string>>()
+  for (const { url, keys } of suspects.filter((each) => each.keys.length <= limit)) {
+    for (const key of keys) wanted.getOrInsertComputed(key, () => new Set()).add(url)
+  }
+  const stored = await aliasesLike(db, account, wanted)
   const found = new Map<WarnedLink, string>()
-  for (const { link, keys, range: [from, to] = [] } of suspects) {
-    const inRange = ({ alias, url }: (typeof stored)[number]) => url === link.url && isBetween(alias, from ?? '', to)
-    const named = keys.map((key) => others.get(`${link.url} ${key}`)).find((each) => each !== undefined)
-    const other = from === undefined ? named : stored.find(inRange)?.alias
-    if (other !== undefined) found.set(link, other)
+  for (const { link, url, keys } of suspects) {
+    const aliases = stored.get(url)
+    const key = keys.find((each) => aliases?.has(each))
+    if (key !== undefined) found.set(link, aliases?.get(key) ?? key)
   }
   return found
-}
-
-function isBetween(alias: string, from: string, to = from): boolean {
-  return alias.length === to.length && /^\d+$/.test(alias) && alias >= from && alias <= to
 }
 
 /** Returns the account's short URLs among the destinations of links, by destination. */

@@ -1,15 +1,10 @@
 /** Aliases that spreadsheets have changed, because they read them as numbers, dates or truth values. */
 import { foldCase } from '../lib/text.ts'
 
-/** What an alias may have been: folded aliases, and the first and last of a range of numbers. */
-export interface Originals {
-  readonly keys: readonly string[]
-  readonly range?: readonly [from: string, to: string]
-}
-
 /** Numbers with an exponent, as spreadsheets write them, such as 1.23E+05 and 1,23E+05. */
 export const exponent = /^(\d)(?:[.,](\d{1,14}))?E\+?(\d{1,2})$/i
-const maxDigits = 20
+/** An alias that has lost more digits could have been any of too many. */
+const maxLostDigits = 3
 const translated: ReadonlyMap<string, string> = new Map([
   ...'WAHR VRAI VERDADERO VERO VERDADEIRO WAAR SANT SAND SANN PRAWDA PRAVDA TOSI IGAZ DOĞRU ИСТИНА'
     .split(' ')
@@ -19,20 +14,22 @@ const translated: ReadonlyMap<string, string> = new Map([
     .map((word) => [foldCase(word), 'false'] as const),
 ])
 
-/** Returns what an alias was if a spreadsheet has changed it; null if it doesn't look so. */
-export function originalsOf(alias: string): Originals | null {
+/** Returns the folded aliases that an alias may have been if a spreadsheet has changed it; at most 1,000. */
+export function originalsOf(alias: string): readonly string[] {
   const word = translated.get(foldCase(alias))
-  if (word !== undefined) return { keys: [word] }
-  if (/^\d{1,17}$/.test(alias)) return { keys: ['0', '00', '000'].map((zeros) => zeros + alias) }
-  return numberRange(alias) ?? dateSpellings(alias)
+  if (word !== undefined) return [word]
+  if (/^\d{1,17}$/.test(alias)) return ['0', '00', '000'].map((zeros) => zeros + alias)
+  return [...numbersLike(alias), ...dateSpellings(alias)]
 }
 
-function numberRange(alias: string): Originals | null {
+/** Returns the numbers that a spreadsheet rounds to this one. */
+function numbersLike(alias: string): string[] {
   const [, first = '', rest = '', power = ''] = exponent.exec(alias) ?? []
-  const zeros = Number(power) - rest.length
-  if (first === '' || zeros < 0 || Number(power) >= maxDigits) return null
-  const [value, half] = [BigInt(first + rest) * 10n ** BigInt(zeros), 10n ** BigInt(zeros) / 2n]
-  return { keys: [], range: [String(value - half).padStart(Number(power) + 1, '0'), String(value + half)] }
+  const lost = Number(power) - rest.length
+  if (first < '1' || lost < 0 || lost > maxLostDigits) return []
+  const count = 10 ** lost
+  const start = BigInt(first + rest) * BigInt(count) - BigInt(Math.floor(count / 2))
+  return Array.from({ length: count }, (_, n) => String(start + BigInt(n)))
 }
 
 const dates = [
@@ -43,12 +40,12 @@ const dates = [
 ]
 
 /** Returns how people write the day and the month of a date, such as 3-4, 03/04 and mar4. */
-function dateSpellings(alias: string): Originals | null {
+function dateSpellings(alias: string): string[] {
   const found = dates.map((date) => date.exec(alias)).find((match) => match !== null)
-  if (found == null) return null
+  if (found == null) return []
   const [one = '', other = '', third] = found.slice(found.groups?.year === undefined ? 1 : 2)
   const pair = [one, other].map((part) => (/^\d/.test(part) ? Number(part) : monthNumber(part)))
-  if (pair.includes(0)) return null
+  if (pair.includes(0)) return []
   const year = found.groups?.year ?? third
   const pairs = [pair, pair.toReversed()] as [number, number][]
   const keys = pairs.flatMap(([a, b]) => [
@@ -62,7 +59,7 @@ function dateSpellings(alias: string): Originals | null {
       return [`${name}${day}`, `${name}-${day}`, `${day}${name}`, `${day}-${name}`]
     }),
   ])
-  return { keys: [...new Set(keys)].filter((key) => key !== foldCase(alias)) }
+  return [...new Set(keys)].filter((key) => key !== foldCase(alias))
 }
 
 function pad(number: number): string {
