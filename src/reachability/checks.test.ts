@@ -42,24 +42,24 @@ test('returns "here" with the DNS records, and "elsewhere" for another instance'
   const records = [{ type: 'A', name: 'go.test', value: address }]
   const known = await startDns(t, { 'go.test': { A: [address] } })
   const checks = new DomainChecks({ storage: app.storage, shortUrl, dns: known, probe: patient })
-  assert.deepEqual(await checks.check('go.test'), { records, answer: 'here', files: {} })
+  assert.deepEqual(await checks.check('go.test', 'any', {}), { records, answer: 'here', files: {} })
   const unknown = await startDns(t, {})
   const again = new DomainChecks({ storage: app.storage, shortUrl, dns: unknown, probe: patient })
-  assert.deepEqual(await again.check('go.test'), { records: 'no records', answer: 'here', files: {} })
+  assert.deepEqual(await again.check('go.test', 'any', {}), { records: 'no records', answer: 'here', files: {} })
   const mistaken = new DomainChecks({ storage: other.storage, shortUrl, dns: known, probe: patient })
-  assert.deepEqual(await mistaken.check('go.test'), { records, answer: 'elsewhere', files: {} })
+  assert.deepEqual(await mistaken.check('go.test', 'any', {}), { records, answer: 'elsewhere', files: {} })
   assert.equal(app.measured.visits.not_found, 0)
 })
 
 test('checks localhost without the DNS', async (t) => {
   const dns = await startDns(t, { localhost: { A: [address] } })
   const port = await serve(t, (response) => void response.end('another'))
-  assert.deepEqual(await checksAt(port, { dns }).check('localhost'), {
+  assert.deepEqual(await checksAt(port, { dns }).check('localhost', 'any', {}), {
     records: 'no records',
     answer: 'elsewhere',
     files: {},
   })
-  assert.equal((await checksAt(await freePort(), { dns }).check('localhost')).answer, 'no answer')
+  assert.equal((await checksAt(await freePort(), { dns }).check('localhost', 'any', {})).answer, 'no answer')
 })
 
 test('returns the public IPv4 addresses of the network interfaces', () => {
@@ -76,8 +76,12 @@ test('returns "no DNS" if the name has no address, otherwise "no answer"', async
   const dns = await startDns(t, zones)
   const checks = checksAt(await freePort(), { dns })
   const hurried = checksAt(await freePort(), { dns: { ...dns, timeoutMs: 50 } })
-  const answers = [checks.check('gone.test'), checks.check('dangling.test'), checks.check('there.test')]
-  const told = (await Promise.all([...answers, hurried.check('silent.test')])).map(({ answer }) => answer)
+  const answers = [
+    checks.check('gone.test', 'any', {}),
+    checks.check('dangling.test', 'any', {}),
+    checks.check('there.test', 'any', {}),
+  ]
+  const told = (await Promise.all([...answers, hurried.check('silent.test', 'any', {})])).map(({ answer }) => answer)
   assert.deepEqual(told, ['no DNS', 'no DNS', 'no answer', 'no answer'])
 })
 
@@ -90,13 +94,17 @@ test('checks a name once in five seconds', async (t) => {
   })
   const dns = await startDns(t, {})
   const checks = checksAt(port, { dns })
-  const results = await Promise.all([checks.check('a.test'), checks.check('a.test'), checks.check('b.test')])
+  const results = await Promise.all([
+    checks.check('a.test', 'any', {}),
+    checks.check('a.test', 'any', {}),
+    checks.check('b.test', 'any', {}),
+  ])
   assert.equal(asked, 2)
   assert.equal(results[0], results[1])
   tick(4_999)
-  assert.equal(await checks.check('a.test'), results[0])
+  assert.equal(await checks.check('a.test', 'any', {}), results[0])
   tick(1)
-  assert.equal((await checks.check('a.test')).answer, 'elsewhere')
+  assert.equal((await checks.check('a.test', 'any', {})).answer, 'elsewhere')
   assert.equal(asked, 3)
 })
 
@@ -104,15 +112,15 @@ test('rejects with overloaded during too many checks, and shares active checks',
   const waiting: ServerResponse[] = []
   const port = await serve(t, (response) => void waiting.push(response))
   const checks = checksAt(port, { dns: await startDns(t, {}), concurrency: 2 })
-  const begun = ['a.test', 'b.test', 'a.test'].map((name) => checks.check(name))
+  const begun = ['a.test', 'b.test', 'a.test'].map((name) => checks.check(name, 'any', {}))
   await eventually(() => waiting.length === 2)
-  await assert.rejects(checks.check('c.test'), { code: 'overloaded' })
+  await assert.rejects(checks.check('c.test', 'any', {}), { code: 'overloaded' })
   for (const response of waiting) response.end()
   assert.deepEqual(
     (await Promise.all(begun)).map(({ answer }) => answer),
     ['elsewhere', 'elsewhere', 'elsewhere'],
   )
-  const last = checks.check('c.test')
+  const last = checks.check('c.test', 'any', {})
   await eventually(() => waiting.length === 3)
   waiting[2]?.end()
   assert.equal((await last).answer, 'elsewhere')
@@ -123,7 +131,7 @@ test('skips the system resolver if the DNS is silent', async (t) => {
   const dns = { ...(await startDns(t, { 'silent.test': silence })), timeoutMs: 50 }
   const lookup = t.mock.fn<LookupFunction>()
   const checks = checksAt(await freePort(), { dns, probe: { ...patient, lookup } })
-  assert.equal((await checks.check('silent.test')).answer, 'no answer')
+  assert.equal((await checks.check('silent.test', 'any', {})).answer, 'no answer')
   assert.equal(lookup.mock.callCount(), 0)
 })
 
@@ -141,7 +149,7 @@ test('skips address families without records', async (t) => {
     probe: { ...patient, lookup },
     shortUrl: (domain, alias) => `http://${domain}/${alias}`,
   })
-  for (const name of Object.keys(zones)) await checks.check(name)
+  for (const name of Object.keys(zones)) await checks.check(name, 'any', {})
   assert.deepEqual(asked, [
     ['a.test', 4],
     ['b.test', 6],
@@ -156,14 +164,14 @@ test('counts lookups that outlive their checks', async (t) => {
   }
   const hurried = { timeoutMs: 50, httpsPort: 443, lookup }
   const checks = checksAt(await freePort(), { dns: await startDns(t, {}), concurrency: 2, probe: hurried })
-  const told = await Promise.all(['a.test', 'b.test'].map((name) => checks.check(name)))
+  const told = await Promise.all(['a.test', 'b.test'].map((name) => checks.check(name, 'any', {})))
   assert.deepEqual(
     told.map(({ answer }) => answer),
     ['no DNS', 'no DNS'],
   )
-  await assert.rejects(checks.check('c.test'), { code: 'overloaded' })
+  await assert.rejects(checks.check('c.test', 'any', {}), { code: 'overloaded' })
   for (const end of going) end()
-  assert.equal((await checks.check('c.test')).answer, 'no DNS')
+  assert.equal((await checks.check('c.test', 'any', {})).answer, 'no DNS')
 })
 
 test('rejects without the database, and does not cache the error', async (t) => {
@@ -173,9 +181,9 @@ test('rejects without the database, and does not cache the error', async (t) => 
   const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
   const dns = await startDns(t, {})
   const checks = new DomainChecks({ storage: failing(() => fault)(app.storage), shortUrl, dns })
-  await assert.rejects(checks.check('localhost'), { code: 'database_unavailable' })
+  await assert.rejects(checks.check('localhost', 'any', {}), { code: 'database_unavailable' })
   fault = undefined
-  assert.equal((await checks.check('localhost')).answer, 'here')
+  assert.equal((await checks.check('localhost', 'any', {})).answer, 'here')
 })
 
 test('looks up public hosts once a minute, with limited concurrency', async (t) => {
@@ -202,7 +210,7 @@ test('failed checks and lookups free their slots', async () => {
   for (const host of ['a.acme.com', 'b.acme.com']) {
     assert.deepEqual(await checks.addressesOf(host), [])
     assert.deepEqual(checks.cachedAddressesOf(host), [])
-    await assert.rejects(checks.check(host), { code: 'ERR_INVALID_IP_ADDRESS' })
+    await assert.rejects(checks.check(host, 'any', {}), { code: 'ERR_INVALID_IP_ADDRESS' })
   }
 })
 
@@ -216,9 +224,9 @@ test('sends no request to private addresses, and does not return them, in checks
   const checks = checksAt(port, { dns: await startDns(t, { ...zones, 'outer.test': { A: [address] } }) })
   const unknown = { records: 'no records', answer: 'private address', files: {} }
   for (const name of ['inner.test', 'mixed.test', 'intranet', 'localhost', 'a.localhost', '127.0.0.1'])
-    assert.deepEqual(await checks.check(name, {}, 'public'), unknown, name)
-  assert.equal((await checks.check('outer.test', {}, 'public')).answer, 'no answer', 'the system resolves to loopback')
+    assert.deepEqual(await checks.check(name, 'public', {}), unknown, name)
+  assert.equal((await checks.check('outer.test', 'public', {})).answer, 'no answer', 'the system resolves to loopback')
   assert.equal(asked, 0)
-  assert.equal((await checks.check('inner.test')).answer, 'elsewhere')
+  assert.equal((await checks.check('inner.test', 'any', {})).answer, 'elsewhere')
   assert.equal(asked, 1)
 })

@@ -83,7 +83,7 @@ export class DomainChecks {
   }
 
   /** Checks a domain of the caller's account, and its files: accounts must not probe other hosts. Rejects with `overloaded`. */
-  async check(name: string, files: Files = {}, network: Network = 'any'): Promise<Reachability> {
+  async check(name: string, network: Network, files: Files): Promise<Reachability> {
     const { storage, concurrency } = this.#options
     const { position } = await storage.changesAfter(null)
     const key = `${network} ${name} ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`

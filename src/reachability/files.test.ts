@@ -125,7 +125,7 @@ test('a check of a domain asks for its files on the HTTPS port only, and again o
     ...{ storage, shortUrl, dns: await startDns(t, {}) },
     probe: { timeoutMs: patient, httpsPort },
   })
-  const results = async (files: Record<string, string>) => (await checks.check('localhost', files)).files
+  const results = async (files: Record<string, string>) => (await checks.check('localhost', 'any', files)).files
   assert.deepEqual(await results({}), {})
   assert.deepEqual(await results({ [path]: content }), { [path]: 'served' })
   assert.deepEqual(await results({ [path]: content }), { [path]: 'served' })

@@ -92,7 +92,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
     // The page then shows the addresses of the public host.
     const network = (await isFirstAccount(storage, account)) ? 'any' : 'public'
     const [result] = await Promise.all([
-      checks.check(record.name, filesOf(record), network),
+      checks.check(record.name, network, filesOf(record)),
       checks.addressesOf(host ?? ''),
     ])
     await storeCheck(storage, account, record.id, result)
