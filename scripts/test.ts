@@ -39,8 +39,9 @@ const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.
 const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : modulesOf(all)
 // A file that runs without the others starts PostgreSQL only if it needs it.
 const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']
-// Ends tests that hang. A busy machine slows tests down twentyfold, and FULL=1 has no bound.
-const timeout = isFull ? [] : ['--test-timeout=600000']
+// Ends tests that hang, and names them. A busy machine slows tests down twentyfold, and FULL=1 makes them longer. Minutes.
+const limit = isFull ? 45 : 10
+const timeout = [`--test-timeout=${limit * 60_000}`]
 // Coverage is less precise with cached code.
 const cache = options.includes('--experimental-test-coverage')
   ? { NODE_DISABLE_COMPILE_CACHE: '1' }

@@ -141,6 +141,22 @@ test('a file with one address in thousands of rows is planned in time', async ()
   assert.equal(outcomesOf(planned)[99], 'duplicate_address')
 })
 
+test('plans what it applies if more than 100 rows have one address, in one or several spellings', async () => {
+  for (const [names, expected] of [
+    [Array(150).fill('same'), { store: 1, known: 149, refuse: 0 }],
+    [[...Array(160).fill('Same'), 'same', 'same'], { store: 1, known: 159, refuse: 2 }],
+    [['same', ...Array(160).fill('Same'), 'same'], { store: 2, known: 160, refuse: 0 }],
+  ] as const) {
+    const place = await newPlace(app)
+    const lines = names.map((name) => [`https://${place.domain.name}/${name}`, tea] as const)
+    const planned = await planFile(place, table(...lines))
+    const { store, known, refuse } = planned.outcomes
+    assert.deepEqual({ store, known, refuse }, expected)
+    assert.deepEqual((await applyImport(place, planned)).outcomes, planned.outcomes)
+    assert.equal((await linksOf(place)).length, expected.store)
+  }
+})
+
 test('keeps the newest 20 plans of an account', async () => {
   const place = await newPlace(app)
   const file = table([`https://${place.domain.name}/a`, tea])

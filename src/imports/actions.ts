@@ -68,7 +68,7 @@ export interface PlanResult extends JobResult {
   readonly done: Promise<Versioned<Import>>
 }
 
-/** A file takes longer than other jobs: it gets so many times the patience. */
+/** A file takes longer than other jobs: it gets so many times the patience of 1 s, which makes 5 s. */
 const planPatience = 5
 
 /** How often a process looks whether another one still works. Milliseconds. */

@@ -76,16 +76,18 @@ export async function applyImport(
   const author = { ...actor, batchId: planned.batchId }
   const summary = await applyAllRows(db, author, context, planned, lease, onApplied)
   const { store, rename, update } = summary.outcomes
-  const missing = store + rename + update - summary.stored
+  const toStore = store + rename + update
+  const rows = summary.stored ?? toStore
+  const missing = toStore - rows
   if (missing !== 0) {
-    const reason = `The import has stored ${summary.stored} rows, but ${missing} planned ones are gone. Undo what is stored, and send the file again.`
+    const reason = `The import has stored ${rows} rows, but ${missing} planned ones are gone. Undo what is stored, and send the file again.`
     throw importConflict('import_interrupted', reason)
   }
   await applyAllDays(db, context, planned, lease)
   await db.write(async (tx) => {
     const event: NewEvent = {
       ...{ record: 'import', action: 'applied', id: planned.id, name: planned.source },
-      changes: { links: [null, summary.stored] },
+      changes: { links: [null, rows] },
     }
     await recordEvents(tx, author, [event])
     const applied_at = new Date().toISOString()
@@ -110,7 +112,8 @@ async function applyAllRows(
       if (last === undefined) return null
       const { applied, failed } = await applyRows(tx, author, context, rows)
       const figures = await findFigures(tx, planned.id, failed)
-      const stored = { ...withoutRows(summary, failed, figures), stored: summary.stored + applied.length }
+      const count = summary.stored === null ? null : summary.stored + applied.length
+      const stored = { ...withoutRows(summary, failed, figures), stored: count }
       await advance(tx, lease, { state: 'applying', applied_row: last, summary: stored })
       return { last, applied, summary: stored }
     })

@@ -264,6 +264,9 @@ async function decide(
   const earlier = named.map((address) => known.earlier.get(spellingOf(address)))
   if (earlier.some((each) => each !== undefined && each !== url)) return result('refuse', refusals.duplicate)
   const others = named.filter((_, at) => earlier[at] === undefined)
+  if (others.some((address) => !known.compared.has(`${row.id} ${spellingOf(address)}`))) {
+    return result('refuse', refusals.uncompared)
+  }
   if (others.length === 0 && named.length > 0) return result('known', {}, named)
   const taken = others.map((address) => takenBy(address, known))
   const owner = taken.find((each) => each !== undefined)

@@ -34,5 +34,9 @@ export const refusals = {
     message:
       'No link can have this alias: it is longer than 255 characters, reserved, ends in "+", or has control characters or a segment "." or "..".',
   },
+  uncompared: {
+    code: 'duplicate_address',
+    message: 'More than 100 rows have the address, in different letter case. Import this row in another file.',
+  },
   duplicate: { code: 'duplicate_address', message: 'An earlier row has the address, with another URL.' },
 } as const

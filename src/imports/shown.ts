@@ -17,7 +17,9 @@ export function importRecord(stored: StoredImport, proved: Readonly<Record<Proof
   const { id, source, state, summary, error, applied_at, created_at, updated_at } = stored
   const { outcomes, losses, unmapped_hosts, ...figures } = summary
   // Addresses are marked as pending in steps, so the results that are there are subtracted.
-  const pending = proofResults.reduce((left, each) => left - (each === 'pending' ? 0 : proved[each]), figures.provable)
+  const left = proofResults.reduce((left, each) => left - (each === 'pending' ? 0 : proved[each]), figures.provable)
+  // Figures of earlier versions lack the addresses that links had before.
+  const pending = Math.max(0, left)
   return {
     ...{ id, source, state, rows: figures.rows, outcomes },
     ...{ exact: figures.exact, case_insensitive: figures.case_insensitive, new_tags: figures.new_tags },

@@ -19,8 +19,8 @@ export interface Summary
   readonly unmapped_hosts: readonly { readonly host: string; readonly rows: number }[]
   /** Addresses that a proof compares. */
   readonly provable: number
-  /** Rows that are applied. */
-  readonly stored: number
+  /** Rows that are applied; null if an earlier version has applied some. */
+  readonly stored: number | null
 }
 
 /** Why an import could not be planned. */
@@ -63,6 +63,13 @@ export const interrupted: ImportError = {
   message: 'The process that planned the import has ended. Send the file again, with a new Idempotency-Key.',
 }
 
+/** Earlier versions counted neither the rows that are applied nor the addresses that a proof compares. */
+function summaryOf({ summary, applied_row }: Pick<ImportColumns, 'summary' | 'applied_row'>): Summary {
+  const figures = JSON.parse(summary)
+  const { exact, case_insensitive } = figures
+  return { provable: exact + case_insensitive, stored: applied_row === 0 ? 0 : null, ...figures }
+}
+
 function importOf(row: ImportColumns): StoredImport {
   const { id, source, applied_at, created_at, updated_at } = row
   // Retention stores this within a minute.
@@ -71,7 +78,7 @@ function importOf(row: ImportColumns): StoredImport {
   return {
     ...{ id, source: source as Source, state: state as ImportState, error, applied_at, created_at, updated_at },
     isCaseSensitive: row.is_case_sensitive === 1,
-    ...{ options: JSON.parse(row.options), columns: JSON.parse(row.columns), summary: JSON.parse(row.summary) },
+    ...{ options: JSON.parse(row.options), columns: JSON.parse(row.columns), summary: summaryOf(row) },
     ...{ batchId: row.batch_id, appliedRow: row.applied_row, appliedDay: row.applied_day },
     job: row.job_until_ms > Date.now() ? (row.job as Job | null) : null,
   }
