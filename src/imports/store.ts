@@ -64,7 +64,7 @@ export const interrupted: ImportError = {
 }
 
 /** Earlier versions counted neither the rows that are applied nor the addresses that a proof compares. */
-function summaryOf({ summary, applied_row }: Pick<ImportColumns, 'summary' | 'applied_row'>): Summary {
+function readSummary({ summary, applied_row }: Pick<ImportColumns, 'summary' | 'applied_row'>): Summary {
   const figures = JSON.parse(summary)
   const { exact, case_insensitive } = figures
   return { provable: exact + case_insensitive, stored: applied_row === 0 ? 0 : null, ...figures }
@@ -78,7 +78,7 @@ function importOf(row: ImportColumns): StoredImport {
   return {
     ...{ id, source: source as Source, state: state as ImportState, error, applied_at, created_at, updated_at },
     isCaseSensitive: row.is_case_sensitive === 1,
-    ...{ options: JSON.parse(row.options), columns: JSON.parse(row.columns), summary: summaryOf(row) },
+    ...{ options: JSON.parse(row.options), columns: JSON.parse(row.columns), summary: readSummary(row) },
     ...{ batchId: row.batch_id, appliedRow: row.applied_row, appliedDay: row.applied_day },
     job: row.job_until_ms > Date.now() ? (row.job as Job | null) : null,
   }
