@@ -58,14 +58,18 @@ export async function saveDeletedTotals(tx: Db, links: readonly DeletedTotals[])
 
 /** Takes the clicks of those links that are deleted out of all totals, in the background, until the links return. */
 export async function uncountDeleted(tx: Db, ids: readonly number[]): Promise<void> {
-  for (const [link_id, totals] of await lockDeletedTotals(tx, ids)) {
-    const { event, kept } = totals.deletion
-    await saveDeletedTotals(tx, [{ ...totals, deletion: { event, kept: { ...kept, is_uncounted: true } } }])
-    await tx.execute(
-      query
-        .insertInto('click_moves')
-        .values({ link_id })
-        .onConflict((conflict) => conflict.doNothing()),
-    )
+  const deleted = await lockDeletedTotals(tx, ids)
+  const uncounted = [...deleted.values()].map(({ deletion: { event, kept }, ...totals }) => {
+    return { ...totals, deletion: { event, kept: { ...kept, is_uncounted: true } } }
+  })
+  await saveDeletedTotals(tx, uncounted)
+  await queueClickMoves(tx, [...deleted.keys()])
+}
+
+/** Makes the background move the clicks of links into or out of totals. */
+export async function queueClickMoves(tx: Db, links: readonly number[]): Promise<void> {
+  for (const some of parts(links)) {
+    const insertion = query.insertInto('click_moves').values(some.map((link_id) => ({ link_id })))
+    await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
   }
 }

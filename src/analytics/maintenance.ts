@@ -292,6 +292,9 @@ export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
   // Before the links, because a transaction that has locked links must not wait for events.
   const deleted = (await lockDeletedTotals(tx, [link])).get(link)
   const totals = (await lockTotalsOfAnyAccount(tx, [link])).get(link)
+  // A transaction that has just deleted the link may have queued it again.
+  const isNew = totals === undefined && deleted === undefined && (await lockDeletedTotals(tx, [link])).size > 0
+  if (isNew) return true
   const isMore =
     totals !== undefined
       ? await moveNewestDays(tx, totals, groupsOf(totals))

@@ -13,7 +13,7 @@ import {
 } from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
 import { eraseFromResponses } from '../idempotency/store.ts'
-import { eraseDeletedLinks } from '../imports/staging/store.ts'
+import { eraseDeletedLinks, findImportAccounts } from '../imports/staging/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
@@ -76,4 +76,6 @@ export function buildActions(storage: Storage, parts: ActionParts) {
 export async function finishAllRemovals(storage: Storage, isStopped: IsStopped): Promise<void> {
   await Promise.all(Object.values(removals).map((removal) => finishRemovals(storage, removal, isStopped)))
   await finishErasures(storage, null, isStopped)
+  // A process may have ended between a permanent deletion and this erasure.
+  for (const account of await findImportAccounts(storage)) await eraseDeletedLinks(storage, account, null)
 }

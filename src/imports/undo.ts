@@ -9,7 +9,7 @@ import { readEvents, type StoredEvent } from '../events/store.ts'
 import { describeAddresses, findAddresses } from '../links/addresses.ts'
 import { linkEvents } from '../links/schema.ts'
 import { linkRecords } from '../links/store.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import { type Db, type Storage, parts as slices } from '../storage/port.ts'
 import { advance, jobEnd, type Lease, type StoredImport } from './store.ts'
 
 /** Events that are compared with their links together. */
@@ -94,10 +94,12 @@ export async function undoImport(
     )
     failed ??= left.find(({ event }) => present.has(event.recordId))?.event.name
     const created = left.filter(({ event }) => event.action === 'created').map(({ event }) => event.recordId)
-    await storage.write(async (tx) => {
-      await advance(tx, lease, {})
-      await uncountDeleted(tx, created)
-    })
+    for (const some of slices(created, 128)) {
+      await storage.write(async (tx) => {
+        await advance(tx, lease, {})
+        await uncountDeleted(tx, some)
+      })
+    }
     if (isStopped()) return
   }
   if (failed !== undefined) {

@@ -1,5 +1,6 @@
 /** Deleted links, which their events can restore for 30 days with their ids, tags and clicks. */
 import type { Actor } from '../access/actor.ts'
+import { queueClickMoves } from '../analytics/deleted-links.ts'
 import { eraseEvents, erasing, removeClicks } from '../events/erasure.ts'
 import { deletedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
@@ -76,8 +77,8 @@ export async function deleteLinks(
     const gone = links.map(({ id }) => id)
     const deletion = () => query.deleteFrom('links').where('account_id', '=', account).where('id', 'in', gone)
     await tx.execute(new CachedQuery(`delete ${gone.length} links`, [account, ...gone], deletion))
-    const leaving = links.filter((link) => link.is_uncounted).map(({ id }) => ({ link_id: id }))
-    if (leaving.length > 0) await tx.execute(query.insertInto('click_moves').values(leaving))
+    const leaving = links.filter((link) => link.is_uncounted).map(({ id }) => id)
+    await queueClickMoves(tx, leaving)
     if (isPermanent) await removeClicks(tx, clickLevels.link, gone)
     const isErased = !isPermanent || (await eraseEvents(tx, account, 'link', gone))
     const events = links.map((link) => deletedEvent(linkEvents, link, isPermanent ? null : link))

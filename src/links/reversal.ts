@@ -1,5 +1,6 @@
 /** How events of links are reversed. */
 import type { Actor } from '../access/actor.ts'
+import { queueClickMoves } from '../analytics/deleted-links.ts'
 import { recountRecent } from '../analytics/recent.ts'
 import { aliasTaken, type Failure, irreversible } from '../errors.ts'
 import { type GroupKind, markImported, restoredEvent, type Values } from '../events/event.ts'
@@ -223,9 +224,8 @@ async function restoreClicks(
     ({ is_moving, is_uncounted, space_id }) =>
       Number(is_moving) > 0 || is_uncounted || space_id !== existing(space_id, spaces),
   )
-  if (moving.length > 0) {
-    await tx.execute(query.insertInto('click_moves').values(moving.map(({ id }) => ({ link_id: id }))))
-  }
+  const movingIds = moving.map(({ id }) => id)
+  await queueClickMoves(tx, movingIds)
   const clicked = links.filter(({ clicks }) => clicks > 0).map(({ id }) => id)
   await recountRecent(tx, account, clickLevels.link, clicked)
 }

@@ -314,11 +314,12 @@ const erasedContent: Content = {
   ...{ host: null, fields: { url: '' }, created_at: null, clicks: null, bots: null, losses: [] },
   ...{ refusal: null, password: null },
 }
-const erased = { content: JSON.stringify(erasedContent), cells: null, message: null, changes: null }
+const erased = { content: JSON.stringify(erasedContent), cells: null, message: null, changes: null, warnings: null }
 
 /**
- * Removes the values of permanently deleted links from applied rows of the account's imports: of this link, or of all if
- * `link` is null. Outcomes, lines and main addresses stay. Searches in the background.
+ * Removes the values of permanently deleted links from rows of the account's imports: of this link, or of all if `link` is
+ * null. Rows that are not applied lose only the previous values of the link. Outcomes, lines and main addresses stay. Searches
+ * in the background.
  */
 export async function eraseDeletedLinks(storage: Storage, account: number, link: number | null): Promise<void> {
   const deletions = query
@@ -328,32 +329,42 @@ export async function eraseDeletedLinks(storage: Storage, account: number, link:
     .where('record', '=', 'link')
     .where('action', '=', 'deleted')
     .where('changes', 'is', null)
-  const applied = query
+  const isApplied = sql<number>`case when import_rows.id <= applied_row then 1 else 0 end`
+  const linked = query
     .selectFrom('import_rows')
     .innerJoin('imports', 'imports.id', 'import_id')
-    .select(['import_id', 'import_rows.id'])
+    .select(['import_id', 'import_rows.id', isApplied.as('is_applied')])
     .where('account_id', '=', account)
-    .whereRef('import_rows.id', '<=', 'applied_row')
-    .where(sql`cast(content as text)`, '<>', erased.content)
+    .where(({ or, eb }) => or([eb('changes', 'is not', null), eb(sql`cast(content as text)`, '<>', erased.content)]))
   const found = await storage.scan(
     account,
-    link === null ? applied.where('link_id', 'in', deletions) : applied.where('link_id', '=', link),
+    link === null ? linked.where('link_id', 'in', deletions) : linked.where('link_id', '=', link),
   )
   for (const some of parts(found, storedTogether)) {
     const byImport = Map.groupBy(some, ([importId]) => Number(importId))
     await storage.write(async (tx) => {
       for (const [importId, rows] of byImport) {
-        const ids = rows.map(([, id]) => Number(id))
-        const own = query.updateTable('import_rows').set(erased).where('import_id', '=', importId)
-        await tx.execute(own.where('id', 'in', ids))
+        const own = query.updateTable('import_rows').where('import_id', '=', importId)
+        const all = rows.map(([, id]) => Number(id))
+        await tx.execute(own.set({ changes: null }).where('id', 'in', all))
+        const ids = rows.filter(([, , applied]) => Number(applied) === 1).map(([, id]) => Number(id))
+        if (ids.length === 0) continue
+        await tx.execute(own.set(erased).where('id', 'in', ids))
         const values = { old_location: null, new_location: null, reason: null }
         const addresses = query.updateTable('import_addresses').set(values).where('import_id', '=', importId)
         await tx.execute(addresses.where('row_id', 'in', ids))
-        const further = query.deleteFrom('import_addresses').where('import_id', '=', importId).where('position', '>', 0)
+        // The rows stay, because the figures of the proof count them.
+        const further = addresses.set({ path: '', folded: '', alias: null }).where('position', '>', 0)
         await tx.execute(further.where('row_id', 'in', ids))
       }
     })
   }
+}
+
+/** Finds the accounts that have imports. */
+export async function findImportAccounts(db: Db): Promise<number[]> {
+  const found = query.selectFrom('imports').select('account_id').distinct().where('account_id', '>', 0)
+  return (await db.execute(found)).map(({ account_id }) => account_id)
 }
 
 /** Deletes some of the rows, addresses and days of an import. Returns whether there may be more. */
