@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { systemActor } from '../src/access/actor.ts'
+import { finishAllRemovals } from '../src/app/actions.ts'
 import { expireEvents } from '../src/events/retention.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
+import { deleteLinks } from '../src/links/deletion.ts'
 import { forgetMember } from '../src/members/forgetting.ts'
 import { joinAccount } from '../src/members/invitations.ts'
 import { insertPerson } from '../src/members/store.ts'
@@ -135,6 +137,30 @@ for (const engine of engines) {
     const other = await importedLink(place)
     await place.send('DELETE', `/domains/${place.domain.id}?links=delete&permanently=true`)
     assertWithout(await contentOf(app), other.secrets)
+  })
+
+  test(`${engine} erases imported values at the next start if the process has ended before`, async () => {
+    const app = apps[engine]
+    const place = await newPlace(app)
+    const { id, secrets } = await importedLink(place)
+    const { alias } = (await place.send('GET', `/links/${id}`)).body.data
+    const options = { domain_map: `*=${place.domain.name}`, conflict: 'update' }
+    await planFile(place, `url,alias,title\nhttps://acme.com/new,${alias},New\n`, options)
+    const deletion = { isPermanent: true, removedDomain: null }
+    await app.storage.write((tx) => deleteLinks(tx, systemActor(place.account), [id], deletion))
+    const texts = async () => {
+      const columns = sql`coalesce(cast(content as text), '') || coalesce(cast(changes as text), '')`
+      const own = sql`select ${columns} as text from import_rows where link_id = ${id}`
+      return JSON.stringify(await rows(app, own))
+    }
+    const before = await texts()
+    assert.ok(secrets.some((secret) => before.includes(secret)))
+    await finishAllRemovals(app.storage, () => false)
+    const after = await texts()
+    assert.deepEqual(
+      secrets.filter((secret) => after.includes(secret)),
+      [],
+    )
   })
 
   test(`${engine} counts clicks on links that are gone for good under null`, async () => {

@@ -77,5 +77,8 @@ export async function finishAllRemovals(storage: Storage, isStopped: IsStopped):
   await Promise.all(Object.values(removals).map((removal) => finishRemovals(storage, removal, isStopped)))
   await finishErasures(storage, null, isStopped)
   // A process may have ended between a permanent deletion and this erasure.
-  for (const account of await findImportAccounts(storage)) await eraseDeletedLinks(storage, account, null)
+  for (const account of await findImportAccounts(storage)) {
+    if (isStopped()) return
+    await eraseDeletedLinks(storage, account, null)
+  }
 }

@@ -335,7 +335,10 @@ export async function eraseDeletedLinks(storage: Storage, account: number, link:
     .innerJoin('imports', 'imports.id', 'import_id')
     .select(['import_id', 'import_rows.id', isApplied.as('is_applied')])
     .where('account_id', '=', account)
-    .where(({ or, eb }) => or([eb('changes', 'is not', null), eb(sql`cast(content as text)`, '<>', erased.content)]))
+    .where(({ or, and, eb, ref }) => {
+      const isWhole = eb(sql`cast(content as text)`, '<>', erased.content)
+      return or([eb('changes', 'is not', null), and([eb('import_rows.id', '<=', ref('applied_row')), isWhole])])
+    })
   const found = await storage.scan(
     account,
     link === null ? linked.where('link_id', 'in', deletions) : linked.where('link_id', '=', link),
@@ -354,7 +357,7 @@ export async function eraseDeletedLinks(storage: Storage, account: number, link:
         const addresses = query.updateTable('import_addresses').set(values).where('import_id', '=', importId)
         await tx.execute(addresses.where('row_id', 'in', ids))
         // The rows stay, because the figures of the proof count them.
-        const further = addresses.set({ path: '', folded: '', alias: null }).where('position', '>', 0)
+        const further = addresses.set({ path: '', folded: '', alias: null, domain_id: null }).where('position', '>', 0)
         await tx.execute(further.where('row_id', 'in', ids))
       }
     })
