@@ -91,7 +91,7 @@ test('shows warnings about rows of an import on its plan, and on its result with
   const text = `short_url,url,title\n${own.domain.name}/a,https://acme.con/?a&amp;b,CafÃ©`
   const answer = await browser.post('/app/import', { text })
   const path = String(answer.headers.location)
-  const warned = async () => textOf(allOf((await browser.open(path)).root, 'section', { id: 'warnings' })[0] as never)
+  const warned = async () => textOf(allOf((await browser.open(path)).root, 'section', { id: 'rows' })[0] as never)
   const expected = /copied from HTML\. Write & instead of &amp;\..*"\.con", which.*probably means "Café"/
   assert.match(await warned(), expected)
   await own.send('POST', `${path.replace('/app/import', '/imports')}/apply`)
