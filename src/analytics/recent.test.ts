@@ -114,6 +114,9 @@ class Run {
     const { storage, domains, spaces } = this.#place
     if (account !== this.#place.account) return
     const domain = domains[to - 3]
+    // Another step may have deleted the domain.
+    const stored = query.selectFrom('domains').select('id').where('account_id', '=', account)
+    if (domain !== undefined && !(await storage.execute(stored)).some(({ id }) => id === domain)) return
     await storage.execute(
       domain === undefined ? setSpace({ id, space: spaces[to] ?? null }) : setDomain({ id, domain }),
     )
