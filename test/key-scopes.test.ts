@@ -1,7 +1,8 @@
 /** Every operation with keys of every scope. The table is written out by hand, so a new operation needs an entry. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeyScope } from '../src/access/scopes.ts'
+import type { KeyScope } from '../src/access/actor.ts'
 import { operations } from '../src/app/api.ts'
 import { startApp } from './app.ts'
 import { furnish } from './dashboard-records.ts'

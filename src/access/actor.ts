@@ -1,8 +1,45 @@
-/** The author of a change, which is the first parameter of every action. */
+/** The author of a change, which is the first parameter of every action, and its scopes: the permissions of keys and of roles. */
 import { randomBytes } from 'node:crypto'
-import { Failure } from '../errors.ts'
-import { lowestRoleWith, roles } from './roles.ts'
-import { allScopes, isScope, type KeyScope, keyScopes, type NeededScope, type Scope } from './scopes.ts'
+
+/** The scopes that an API key can have. Statistics and events are read-only. */
+export const keyScopes = [
+  'domains:read',
+  'domains:write',
+  'spaces:read',
+  'spaces:write',
+  'tags:read',
+  'tags:write',
+  'links:read',
+  'links:write',
+  'stats:read',
+  'events:read',
+  'members:read',
+  'members:write',
+  'imports:read',
+  'imports:write',
+] as const
+
+/** The scopes that only people and operators have. */
+const ownScopes = ['keys:read', 'keys:write', 'account:write'] as const
+
+/** A scope that an operation or a page requires. */
+export type NeededScope = (typeof keyScopes)[number] | (typeof ownScopes)[number]
+
+/** A permission of an API key. `*` includes all present and future ones. */
+export type KeyScope = (typeof keyScopes)[number] | '*'
+
+/** A permission of an actor. */
+export type Scope = NeededScope | '*'
+
+/** The permissions of API keys, in the order of lists. */
+export const scopes: readonly KeyScope[] = [...keyScopes, '*']
+
+/** Every permission. */
+export const allScopes: readonly Scope[] = ['*', ...ownScopes]
+
+export function isScope(text: string): text is KeyScope {
+  return (scopes as readonly string[]).includes(text)
+}
 
 /** An API key, a person who has signed in, a command of the operator, or Waymark itself. */
 export const actorKinds = ['key', 'member', 'command', 'system'] as const
@@ -60,22 +97,4 @@ export function systemActor(account: number): Actor {
 /** Returns whether an actor may do something. Nothing else decides about that. */
 export function allows({ scopes }: Pick<Identity, 'scopes'>, needed: NeededScope): boolean {
   return scopes.includes(needed) || (scopes.includes('*') && (keyScopes as readonly string[]).includes(needed))
-}
-
-/** Throws `insufficient_scope` unless the actor has all these scopes. The message names a role that has them. */
-export function requireScopes(actor: Pick<Identity, 'scopes' | 'kind'>, wanted: readonly KeyScope[]): void {
-  const needed = wanted.flatMap((scope) => (scope === '*' ? keyScopes : [scope]))
-  const rank = (scope: NeededScope) => roles.indexOf(lowestRoleWith(scope))
-  for (const scope of needed.toSorted((a, b) => rank(b) - rank(a))) requireScope(actor, scope)
-}
-
-/** Throws `insufficient_scope` unless the actor may do something. */
-export function requireScope(actor: Pick<Identity, 'scopes' | 'kind'>, scope: NeededScope): void {
-  if (allows(actor, scope)) return
-  const role = lowestRoleWith(scope)
-  const message =
-    actor.kind === 'member'
-      ? `Your role doesn’t allow this. It needs the role ${role}.`
-      : `The API key lacks the scope ${scope}.${isScope(scope) ? '' : ` Only people with the role ${role} can do this.`}`
-  throw new Failure('insufficient_scope', message, { scope })
 }

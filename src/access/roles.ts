@@ -1,5 +1,6 @@
-/** Roles of members. No other file knows what a role may do. */
-import { type KeyScope, keyScopes, type NeededScope } from './scopes.ts'
+/** Roles of members, and the check of scopes, whose failure names a role. No other file knows what a role may do. */
+import { Failure } from '../errors.ts'
+import { allows, type Identity, isScope, type KeyScope, keyScopes, type NeededScope } from './actor.ts'
 
 /** The scopes of each role, from the least to the most. A role has the scopes of the roles before it, too. */
 const addedScopes = {
@@ -54,4 +55,22 @@ export const rolesWithAllScopes: readonly Role[] = roles.filter(hasAllScopes)
 function hasAllScopes(role: Role): boolean {
   const own = scopesOfRole(role)
   return keyScopes.every((scope) => own.includes(scope))
+}
+
+/** Throws `insufficient_scope` unless the actor has all these scopes. The message names a role that has them. */
+export function requireScopes(actor: Pick<Identity, 'scopes' | 'kind'>, wanted: readonly KeyScope[]): void {
+  const needed = wanted.flatMap((scope) => (scope === '*' ? keyScopes : [scope]))
+  const rank = (scope: NeededScope) => roles.indexOf(lowestRoleWith(scope))
+  for (const scope of needed.toSorted((a, b) => rank(b) - rank(a))) requireScope(actor, scope)
+}
+
+/** Throws `insufficient_scope` unless the actor may do something. */
+export function requireScope(actor: Pick<Identity, 'scopes' | 'kind'>, scope: NeededScope): void {
+  if (allows(actor, scope)) return
+  const role = lowestRoleWith(scope)
+  const message =
+    actor.kind === 'member'
+      ? `Your role doesn’t allow this. It needs the role ${role}.`
+      : `The API key lacks the scope ${scope}.${isScope(scope) ? '' : ` Only people with the role ${role} can do this.`}`
+  throw new Failure('insufficient_scope', message, { scope })
 }

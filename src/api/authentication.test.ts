@@ -1,9 +1,10 @@
 /** Keys and scopes, on every operation. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
-import { scopes } from '../access/scopes.ts'
+import { scopes } from '../access/actor.ts'
 import { operations } from '../app/api.ts'
 import { apiPrefix } from './operations.ts'
 

@@ -1,5 +1,4 @@
-import type { Actor, KeyIdentity } from '../access/actor.ts'
-import type { NeededScope } from '../access/scopes.ts'
+import type { Actor, KeyIdentity, NeededScope } from '../access/actor.ts'
 import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
 import { deletionSentence } from '../events/event.ts'
 import { type Form, form, optional } from '../forms/form.ts'

@@ -1,7 +1,8 @@
 /** `GET /me` shows the caller's API key. */
+
 import type { Static } from 'typebox'
+import { scopes } from '../access/actor.ts'
 import { roles } from '../access/roles.ts'
-import { scopes } from '../access/scopes.ts'
 import { found } from '../errors.ts'
 import { idSchema, orNull, Type, timeSchema } from '../forms/json-schema.ts'
 import { sendJson } from '../http/response.ts'

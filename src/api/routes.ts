@@ -1,4 +1,5 @@
-import { actorOf, requireScope } from '../access/actor.ts'
+import { actorOf } from '../access/actor.ts'
+import { requireScope } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
 import { type PageQuery, pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf } from '../http/conditions.ts'

@@ -1,6 +1,6 @@
 /** Arguments of commands and their parsers, which throw `WrongUse`. */
 
-import { isScope, type KeyScope, scopes } from '../access/scopes.ts'
+import { isScope, type KeyScope, scopes } from '../access/actor.ts'
 import { dayFrom, positiveInteger } from '../forms/rules.ts'
 import { parseDuration } from '../lib/duration.ts'
 import { parseBoundedText } from '../lib/text.ts'

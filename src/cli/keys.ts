@@ -1,4 +1,4 @@
-import { scopes } from '../access/scopes.ts'
+import { scopes } from '../access/actor.ts'
 import { StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { commandsWith, newPlace } from '../../test/command-line.ts'
 import { newDatabase, newFolder, runNpm, startProgram } from '../../test/processes.ts'
 import { commandArguments } from '../../test/scripts.ts'
-import { scopes } from '../access/scopes.ts'
+import { scopes } from '../access/actor.ts'
 import { isWellFormedKey } from '../keys/key.ts'
 import { version } from '../version.ts'
 

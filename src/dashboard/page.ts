@@ -1,7 +1,6 @@
 /** A page: its request, its content, and how modules add it to the dashboard. */
 
-import type { Actor } from '../access/actor.ts'
-import type { NeededScope } from '../access/scopes.ts'
+import type { Actor, NeededScope } from '../access/actor.ts'
 import { Failure, found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'

@@ -1,8 +1,7 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
-import { actorOf, type Identity, requireScope } from '../access/actor.ts'
-import { scopesOfRole } from '../access/roles.ts'
-import type { NeededScope } from '../access/scopes.ts'
+import { actorOf, type Identity, type NeededScope } from '../access/actor.ts'
+import { requireScope, scopesOfRole } from '../access/roles.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
 import { Failure } from '../errors.ts'
 import { readScheme } from '../frame/document.ts'

@@ -1,6 +1,8 @@
 /** Undo: reverses an event or a batch of events. Reversals are events, too, so they can be undone in turn. */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Actor, allows, type Identity, requireScope } from '../access/actor.ts'
+import { type Actor, allows, type Identity } from '../access/actor.ts'
+import { requireScope } from '../access/roles.ts'
 import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'

@@ -1,6 +1,8 @@
 /** Plans, applies, proves and undoes imports, for the API, the dashboard and the command line. */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Actor, requireScope } from '../access/actor.ts'
+import type { Actor } from '../access/actor.ts'
+import { requireScope } from '../access/roles.ts'
 import { Failure, found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { failures } from '../http/failures.ts'

@@ -1,6 +1,8 @@
 /** Plans imports: stores the rows of a file, and decides about them. */
+
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Actor, requireScope } from '../access/actor.ts'
+import type { Actor } from '../access/actor.ts'
+import { requireScope } from '../access/roles.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, idempotencyInProgress, validationFailed } from '../errors.ts'

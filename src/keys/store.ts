@@ -1,6 +1,5 @@
-import { type Actor, requireScopes } from '../access/actor.ts'
-import { type Role, scopesWithin } from '../access/roles.ts'
-import type { KeyScope } from '../access/scopes.ts'
+import type { Actor, KeyScope } from '../access/actor.ts'
+import { type Role, requireScopes, scopesWithin } from '../access/roles.ts'
 import { found, notFound } from '../errors.ts'
 import { createdEvent, type EventDescription, type NewEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'

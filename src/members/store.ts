@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Actor, requireScope } from '../access/actor.ts'
-import { type Role, scopesOfRole } from '../access/roles.ts'
+import type { Actor } from '../access/actor.ts'
+import { type Role, requireScope, scopesOfRole } from '../access/roles.ts'
 import { alreadyMember, Failure, found } from '../errors.ts'
 import { createdEvent, type EventDescription } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'

@@ -1,8 +1,7 @@
 /** Lists, and actions with a confirmation. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { systemActor } from '../../src/access/actor.ts'
-import { scopes } from '../../src/access/scopes.ts'
+import { scopes, systemActor } from '../../src/access/actor.ts'
 import { today } from '../../src/accounts/calendar.ts'
 import { maxChoices } from '../../src/dashboard/choices.ts'
 import { startApp } from '../app.ts'

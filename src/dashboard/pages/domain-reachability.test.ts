@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textsOf } from '../../../test/well-formed.ts'
-import { allScopes } from '../../access/scopes.ts'
+import { allScopes } from '../../access/actor.ts'
 import type { DomainCheck } from '../../reachability/store.ts'
 import { reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 

@@ -1,7 +1,6 @@
 /** API key pages: the list, creation and revocation. */
 
-import { allows } from '../../access/actor.ts'
-import { type KeyScope, keyScopes, scopes } from '../../access/scopes.ts'
+import { allows, type KeyScope, keyScopes, scopes } from '../../access/actor.ts'
 import { dayMs } from '../../accounts/calendar.ts'
 import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'

@@ -1,6 +1,6 @@
 /** Actions on the selected links of the list, or on all links that match it. */
 
-import { requireScope } from '../../access/actor.ts'
+import { requireScope } from '../../access/roles.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { type Fields, readText } from '../../http/form-encoding.ts'

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { allows, type Identity } from '../../access/actor.ts'
-import type { NeededScope } from '../../access/scopes.ts'
+import { allows, type Identity, type NeededScope } from '../../access/actor.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { escaped, Html, html, type Part } from '../../http/html.ts'
 

@@ -1,6 +1,7 @@
 /** The warnings of the API on pages, next to the values that they are about. */
+
 import { domainToUnicode } from 'node:url'
-import type { NeededScope } from '../../access/scopes.ts'
+import type { NeededScope } from '../../access/actor.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Warning, warningMessages } from '../../warnings.ts'
