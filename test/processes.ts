@@ -114,7 +114,10 @@ export async function listening(running: Running): Promise<RunningServer> {
   }
 }
 
-/** Finds a free port of 127.0.0.1, outside of the range from which the system chooses ports. */
+/** The next candidate for a free port. Test files run in processes with similar ids, and begin at different candidates. */
+let candidate = (process.pid * 37) % 10_000
+
+/** Finds a free port of 127.0.0.1, outside of the range from which the system chooses ports, and another one each time. */
 export function freePort(): Promise<number> {
   return freePortRow(1)
 }
@@ -122,7 +125,8 @@ export function freePort(): Promise<number> {
 /** Returns the first of `count` consecutive free ports. */
 export async function freePortRow(count: number): Promise<number> {
   for (;;) {
-    const first = 20_000 + Math.floor(Math.random() * 10_000)
+    const first = 20_000 + candidate
+    candidate = (candidate + count) % 10_000
     const servers = Array.from({ length: count }, (_, index) => createServer().listen(first + index, '127.0.0.1'))
     const isFree = await Promise.all(servers.map((server) => once(server, 'listening'))).then(
       () => true,
