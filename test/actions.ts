@@ -3,8 +3,11 @@ import { buildActions } from '../src/app/actions.ts'
 import { passwordSemaphores } from '../src/app/semaphores.ts'
 import type { Storage } from '../src/storage/port.ts'
 
-/** Returns the actions, and what reverses their events. `erase` deletes the clicks of permanently deleted records. */
-export const actionsOn = (storage: Storage, erase: () => Promise<void> = async () => undefined) =>
+/**
+ * Returns the actions, and what reverses their events. `erase` deletes the clicks of permanently deleted records. `isStopped`
+ * says whether the process ends before the steps after a deletion.
+ */
+export const actionsOn = (storage: Storage, erase?: () => Promise<void>, isStopped = () => false) =>
   buildActions(storage, {
     shortUrl: (name, alias) => `http://${name}/${alias}`,
     urlSchemes: [],
@@ -12,6 +15,6 @@ export const actionsOn = (storage: Storage, erase: () => Promise<void> = async (
     onChange: () => undefined,
     onDomainChange: async () => undefined,
     flush: async () => undefined,
-    erase,
-    run: (work) => work(() => false),
+    erase: async () => erase?.(),
+    run: (work) => work(isStopped),
   })

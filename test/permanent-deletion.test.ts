@@ -7,7 +7,6 @@ import { systemActor } from '../src/access/actor.ts'
 import { finishAllRemovals } from '../src/app/actions.ts'
 import { expireEvents } from '../src/events/retention.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
-import { deleteLinks } from '../src/links/deletion.ts'
 import { forgetMember } from '../src/members/forgetting.ts'
 import { joinAccount } from '../src/members/invitations.ts'
 import { insertPerson } from '../src/members/store.ts'
@@ -139,28 +138,49 @@ for (const engine of engines) {
     assertWithout(await contentOf(app), other.secrets)
   })
 
-  test(`${engine} erases imported values at the next start if the process has ended before`, async () => {
+  test(`${engine} erases everything at the next start if the process has ended before`, async () => {
     const app = apps[engine]
-    const place = await newPlace(app)
-    const { id, secrets } = await importedLink(place)
-    const { alias } = (await place.send('GET', `/links/${id}`)).body.data
-    const options = { domain_map: `*=${place.domain.name}`, conflict: 'update' }
-    await planFile(place, `url,alias,title\nhttps://acme.com/new,${alias},New\n`, options)
-    const deletion = { isPermanent: true, removedDomain: null }
-    await app.storage.write((tx) => deleteLinks(tx, systemActor(place.account), [id], deletion))
+    const { place, link, request, bulkRequest, bulkLinks, secrets } = await newLinks(app)
+    const [keyword, visitor] = [fresh('keyword'), fresh('secret-visitor-')]
+    const day = '2025-03-09 07:15:00'
+    const file = `INSERT INTO yourls_url (keyword,url,title,timestamp,ip,clicks) VALUES ('${keyword}','https://acme.com/${visitor}','','${day}','',1);
+INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,country_code) VALUES ('${day}','${keyword}','https://${visitor}.example','','','');`
+    const to = { domain_map: `*=${place.domain.name}`, time_zone: 'UTC' }
+    const plan = await planFile(place, file, to, 'application/sql')
+    await applyImport(place, plan)
+    const [{ link_id: imported }] = await rowsOf(place, plan.id)
+    await planFile(place, `url,alias,title\nhttps://acme.com/new,${keyword},New\n`, { ...to, conflict: 'update' })
     const texts = async () => {
       const columns = sql`coalesce(cast(content as text), '') || coalesce(cast(changes as text), '')`
-      const own = sql`select ${columns} as text from import_rows where link_id = ${id}`
-      return JSON.stringify(await rows(app, own))
+      const responses = sql`select body as text from stored_responses where account_id = ${place.account}`
+      const own = sql`select ${columns} as text from import_rows where link_id = ${imported}`
+      const days = sql`select cast(breakdowns as text) as text from import_days where import_id = ${plan.id}`
+      const all = [await rows(app, responses), await rows(app, own), await rows(app, days)]
+      return all.map((some) => JSON.stringify(some))
     }
-    const before = await texts()
-    assert.ok(secrets.some((secret) => before.includes(secret)))
-    await finishAllRemovals(app.storage, () => false)
-    const after = await texts()
+    const { actions } = actionsOn(app.storage, undefined, () => true)
+    const actor = systemActor(place.account)
+    for (const id of [link.id, imported]) await actions.links.remove(actor, id, { permanently: 'true' }, null)
+    const undo = await place.send('POST', '/events/undo', { json: { record: 'link', record_id: link.id } })
+    assert.ok(undo.status >= 400, undo.text)
+    const has = async (word: string) => (await texts()).map((text) => text.includes(word))
     assert.deepEqual(
-      secrets.filter((secret) => after.includes(secret)),
-      [],
+      [await has(secrets[0] as string), await has(visitor)],
+      [
+        [true, false, false],
+        [false, true, true],
+      ],
     )
+    const finish = () => finishAllRemovals(app.storage, () => false)
+    await finish()
+    // The other link of the bulk request has the same title.
+    const gone = [...secrets.filter((_, at) => at !== 2 && at !== 4), visitor]
+    for (const word of gone) assert.deepEqual(await has(word), [false, false, false], word)
+    assert.equal((await place.send('POST', '/links', request)).body.code, 'idempotency_key_reused')
+    assert.deepEqual((await place.send('POST', '/links/bulk', bulkRequest)).body.data[0].data, bulkLinks[0])
+    await actions.domains.remove(actor, place.domain.id, { links: 'delete', permanently: 'true' }, null)
+    await finish()
+    assert.deepEqual(await has(secrets[4] as string), [false, false, false], 'a link of a domain')
   })
 
   test(`${engine} counts clicks on links that are gone for good under null`, async () => {

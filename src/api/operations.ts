@@ -110,9 +110,6 @@ export const deletionQuery = form({
   ),
 })
 
-/** Deletes the rest of a permanently deleted record: its clicks, and what the engine and other tables still store of it. */
-export type Erase = (account: number, record: 'link' | 'domain' | 'space' | 'tag', id: number) => Promise<void>
-
 type BodyParts = Pick<Body, 'form' | 'example'>
 
 /** The properties of a resource's operations that do not follow from its name. */

@@ -1,8 +1,7 @@
 /** The actions on records, for the server and for commands. */
 
-import type { Erase } from '../api/operations.ts'
 import { domainActions } from '../domains/actions.ts'
-import { finishErasures } from '../events/erasure.ts'
+import { type EraseElsewhere, finishErasures } from '../events/erasure.ts'
 import {
   type FinishRemoval,
   finishRemoval,
@@ -13,13 +12,14 @@ import {
 } from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
 import { eraseFromResponses } from '../idempotency/store.ts'
-import { eraseDeletedLinks, findImportAccounts } from '../imports/staging/store.ts'
+import { eraseDeletedLinks } from '../imports/staging/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
 import { hashPassword } from '../links/password.ts'
 import { linkReversal } from '../links/reversal.ts'
 import { spaceActions } from '../spaces/actions.ts'
+import { scrub } from '../storage/batch-writer.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
 
@@ -42,14 +42,9 @@ export const removals = {
 /** Builds the actions, and what reverses their events. */
 export function buildActions(storage: Storage, parts: ActionParts) {
   const { run, flush, hashes } = parts
-  const erase = async (isStopped: IsStopped, ...record: Parameters<Erase>) => {
-    await finishErasures(storage, record[0], isStopped)
-    if (isStopped()) return
-    await eraseFromResponses(storage, ...record)
-    const [account, kind, id] = record
-    if (kind === 'link') await eraseDeletedLinks(storage, account, id)
-    if (kind === 'domain') await eraseDeletedLinks(storage, account, null)
-    await parts.erase(...record)
+  const erase = async (isStopped: IsStopped, account: number) => {
+    await finishErasures(storage, account, isStopped, eraseElsewhere(storage))
+    if (!isStopped()) await parts.erase(account)
   }
   const finish =
     (removal: Removal): FinishRemoval =>
@@ -58,14 +53,14 @@ export function buildActions(storage: Storage, parts: ActionParts) {
         // Clicks that are written after their link is deleted don't return with it.
         await flush()
         await finishRemoval(storage, removal, id, isStopped)
-        if (isPermanent) await erase(isStopped, account, removal.record, id)
+        if (isPermanent) await erase(isStopped, account)
       })
   const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange)
   const spaces = spaceActions(storage, finish(removals.space))
   const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, {
     ...parts,
-    erase: (...record) => run((isStopped) => erase(isStopped, ...record)),
+    erase: (account) => run((isStopped) => erase(isStopped, account)),
     hashPassword: (account, password) => hashes.run(() => hashPassword(password), `account ${account}`),
   })
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
@@ -75,10 +70,17 @@ export function buildActions(storage: Storage, parts: ActionParts) {
 /** Finishes all interrupted removals and erasures. */
 export async function finishAllRemovals(storage: Storage, isStopped: IsStopped): Promise<void> {
   await Promise.all(Object.values(removals).map((removal) => finishRemovals(storage, removal, isStopped)))
-  await finishErasures(storage, null, isStopped)
-  // A process may have ended between a permanent deletion and this erasure.
-  for (const account of await findImportAccounts(storage)) {
-    if (isStopped()) return
-    await eraseDeletedLinks(storage, account, null)
+  await finishErasures(storage, null, isStopped, async (...record) => {
+    await eraseElsewhere(storage)(...record)
+    await scrub(storage.location, 'events').catch(() => undefined)
+  })
+}
+
+/** Returns what erases a permanently deleted record from stored responses and imports. */
+function eraseElsewhere(storage: Storage): EraseElsewhere {
+  return async (account, record, id) => {
+    await eraseFromResponses(storage, account, record, id)
+    if (record === 'link') await eraseDeletedLinks(storage, account, id)
+    if (record === 'domain') await eraseDeletedLinks(storage, account, null)
   }
 }

@@ -88,11 +88,11 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     const [row] = await tx.execute(own)
     const kept = isPermanent ? null : { ...(await keep(tx, account, id)), row }
     if (isPermanent && record !== 'tag') await removeClicks(tx, clickLevels[record], [id])
-    const isErased = !isPermanent || (await eraseEvents(tx, account, record, [id]))
+    if (isPermanent) await eraseEvents(tx, account, record, [id])
     const removal = query.updateTable(this.#table).where('id', '=', id).where('account_id', '=', account)
     await tx.execute(removal.set({ account_id: 0, ...freed }))
     const event = deletedEvent(this.#described, found.record, kept)
-    await recordEvents(tx, actor, [isErased ? event : { ...event, kept: erasing }])
+    await recordEvents(tx, actor, [isPermanent ? { ...event, kept: erasing } : event])
     await this.#described.onRemoval?.(tx, id)
     return true
   }

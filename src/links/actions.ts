@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts'
-import { checkedChange, deletionQuery, type Erase } from '../api/operations.ts'
+import { checkedChange, deletionQuery } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
@@ -50,7 +50,8 @@ export interface LinkParts extends LinkRules {
   readonly onChange: (id: number, domain: number, alias: string) => void
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
-  readonly erase: Erase
+  /** Deletes the rest of the account's permanently deleted records: clicks, and what the engine and other tables still store. */
+  readonly erase: (account: number) => Promise<void>
 }
 
 /** A link that a batch has stored or changed; `stored` is null if it has deleted the link. */
@@ -155,7 +156,7 @@ export class LinkActions {
       if (!deleted.has(id)) throw notFound('link')
     })
     this.onRemoved(id)
-    if (permanently) await this.#parts.erase(actor.account, 'link', id)
+    if (permanently) await this.#parts.erase(actor.account)
   }
 
   /** Reports a deleted link to the redirect server. */

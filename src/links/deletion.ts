@@ -1,7 +1,7 @@
 /** Deleted links, which their events can restore for 30 days with their ids, tags and clicks. */
 import type { Actor } from '../access/actor.ts'
 import { queueClickMoves } from '../analytics/deleted-links.ts'
-import { eraseEvents, erasing, removeClicks } from '../events/erasure.ts'
+import { eraseEvents, erasing, erasingEvents, removeClicks } from '../events/erasure.ts'
 import { deletedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
@@ -82,7 +82,12 @@ export async function deleteLinks(
     if (isPermanent) await removeClicks(tx, clickLevels.link, gone)
     const isErased = !isPermanent || (await eraseEvents(tx, account, 'link', gone))
     const events = links.map((link) => deletedEvent(linkEvents, link, isPermanent ? null : link))
-    await recordEvents(tx, actor, isErased ? events : events.map((event) => ({ ...event, kept: erasing })))
+    const mark = removedDomain === null ? isPermanent && { kept: erasing } : !isErased && { kept: erasingEvents }
+    await recordEvents(
+      tx,
+      actor,
+      events.map((event) => ({ ...event, ...mark })),
+    )
     for (const id of gone) deleted.add(id)
   }
   return deleted

@@ -15,6 +15,30 @@ export interface AddressDay extends Omit<DayRow, 'unique_clicks' | 'previews'> {
   readonly day: number
 }
 
+/** Days that one statement deletes. */
+const deletedTogether = 500
+
+/** Deletes the clicks on the addresses of rows, in steps. */
+export async function deleteDays(db: Db, importId: number, rowIds: readonly number[]): Promise<void> {
+  const own = query
+    .selectFrom('import_addresses')
+    .innerJoin('import_days', (join) =>
+      join
+        .onRef('import_days.import_id', '=', 'import_addresses.import_id')
+        .onRef('import_days.folded', '=', 'import_addresses.folded')
+        .onRef('import_days.host', '=', 'import_addresses.host')
+        .onRef('import_days.path', '=', 'import_addresses.path'),
+    )
+    .select('import_days.id')
+    .where('import_addresses.import_id', '=', importId)
+    .where('row_id', 'in', rowIds)
+  while (rowIds.length > 0) {
+    const ids = (await db.execute(own.limit(deletedTogether))).map(({ id }) => id)
+    if (ids.length === 0) return
+    await db.execute(query.deleteFrom('import_days').where('id', 'in', ids))
+  }
+}
+
 /** Stores clicks. Several for one address and day add up. */
 export async function stageDays(tx: Db, importId: number, days: readonly AddressDay[]): Promise<void> {
   for (const some of parts(days, storedTogether)) {

@@ -4,6 +4,7 @@ import { countedMatches, type Db, type Page, parts, type Storage } from '../../s
 import { CachedQuery, query, type Row } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
 import type { ShownWarning } from '../../warnings.ts'
+import { deleteDays } from '../days/store.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
 import type { ProofResult } from '../proof.ts'
 import { type ImportRowsQuery, linkedOutcomes, type Outcome } from '../schema.ts'
@@ -345,12 +346,15 @@ export async function eraseDeletedLinks(storage: Storage, account: number, link:
   )
   for (const some of parts(found, storedTogether)) {
     const byImport = Map.groupBy(some, ([importId]) => Number(importId))
+    const appliedOnes = (rows: typeof some) => rows.filter((row) => Number(row[2]) === 1).map(([, id]) => Number(id))
+    // Before their addresses are erased.
+    for (const [importId, rows] of byImport) await deleteDays(storage, importId, appliedOnes(rows))
     await storage.write(async (tx) => {
       for (const [importId, rows] of byImport) {
         const own = query.updateTable('import_rows').where('import_id', '=', importId)
         const all = rows.map(([, id]) => Number(id))
         await tx.execute(own.set({ changes: null }).where('id', 'in', all))
-        const ids = rows.filter(([, , applied]) => Number(applied) === 1).map(([, id]) => Number(id))
+        const ids = appliedOnes(rows)
         if (ids.length === 0) continue
         await tx.execute(own.set(erased).where('id', 'in', ids))
         const values = { old_location: null, new_location: null, reason: null }
@@ -362,12 +366,6 @@ export async function eraseDeletedLinks(storage: Storage, account: number, link:
       }
     })
   }
-}
-
-/** Finds the accounts that have imports. */
-export async function findImportAccounts(db: Db): Promise<number[]> {
-  const found = query.selectFrom('imports').select('account_id').distinct().where('account_id', '>', 0)
-  return (await db.execute(found)).map(({ account_id }) => account_id)
 }
 
 /** Deletes some of the rows, addresses and days of an import. Returns whether there may be more. */
