@@ -12,7 +12,7 @@ import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../lin
 import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
 import { type Explanation, explainQuery } from '../rules/explanation.ts'
-import { type RedirectRule, rulesOf } from '../rules/rules.ts'
+import { type RedirectRule, rulesOf } from '../rules/rule.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'

@@ -1,4 +1,5 @@
 /** The fields of links that their owners set. Forms, responses, labels, the history, files and pages derive from this table. */
+
 import type { TUnsafe } from 'typebox'
 import { change, clearable, fixed, list, optional, type Rule, required } from '../forms/form.ts'
 import { orNull, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
@@ -6,7 +7,7 @@ import { boolean, boundedText, destinationUrl, integer, oneOf, tagName, urlOrNul
 import { parseTime } from '../forms/times.ts'
 import { maxAliasLength, maxLegacyLength, parseAlias } from '../names/alias.ts'
 import { maxTargetLength } from '../names/web-url.ts'
-import { rulesField, rulesSchema } from '../rules/rules.ts'
+import { rulesField, rulesSchema } from '../rules/form.ts'
 import { maxClicksLimit, maxPasswordLength, maxTags, maxTitleLength, parsePassword, redirectStatuses } from './link.ts'
 
 /** Determines the control in forms, and how columns and spreadsheets write values. */

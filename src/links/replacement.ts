@@ -1,10 +1,11 @@
 /** Text that is replaced in the destinations of links, such as a host or a campaign. */
+
 import { form, optional, type Rule, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { oneOf } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
-import { type RedirectRule, rulesOf } from '../rules/rules.ts'
+import { type RedirectRule, rulesOf } from '../rules/rule.ts'
 import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations, withScheme } from './actions.ts'
 import { type LinkRow, updateLink } from './schema.ts'

@@ -1,4 +1,5 @@
 /** How events of links are reversed. */
+
 import type { Actor } from '../access/actor.ts'
 import { queueClickMoves } from '../analytics/deleted-links.ts'
 import { recountRecent } from '../analytics/recent.ts'
@@ -8,7 +9,7 @@ import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { findDeletion } from '../events/store.ts'
 import { addressKey } from '../names/alias.ts'
-import { type RedirectRule, storedRules } from '../rules/rules.ts'
+import { type RedirectRule, storedRules } from '../rules/rule.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'

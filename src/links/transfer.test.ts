@@ -1,4 +1,5 @@
 /** Links in exports and imports. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
@@ -8,7 +9,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { loggedDomains } from '../domains/store.ts'
-import { rulesOf } from '../rules/rules.ts'
+import { rulesOf } from '../rules/rule.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'

@@ -1,10 +1,11 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
+
 import { sql } from 'kysely'
 import type { Lifetime } from '../links/link.ts'
 import { addressKey } from '../names/alias.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import { type ReadyRules, readyRules } from '../rules/decide.ts'
-import { ruleDestinations, rulesOf } from '../rules/rules.ts'
+import { ruleDestinations, rulesOf } from '../rules/rule.ts'
 import type { Db } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'

@@ -6,7 +6,7 @@ import { preferredLanguage } from '../analytics/capture/language.ts'
 import { softwareOf } from '../analytics/capture/software.ts'
 import { maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
 import { fractionOf } from '../analytics/capture/visitor-hash.ts'
-import type { RuleVisitor } from '../rules/conditions.ts'
+import type { RuleVisitor } from '../rules/matchers.ts'
 import type { ServedLink } from './store.ts'
 import type { VisitorSources } from './visitor-sources.ts'
 

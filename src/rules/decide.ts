@@ -1,15 +1,7 @@
 /** Decides which destination of a link a visitor gets. Pure. */
 import { type Calendar, calendarOf } from '../accounts/calendar.ts'
-import {
-  type ConditionName,
-  type Conditions,
-  conditionNames,
-  conditions,
-  type LocalTime,
-  type RuleVisitor,
-} from './conditions.ts'
-import { type RedirectRule, rulesOf, variantName } from './rules.ts'
-import { pickByWeight } from './variants.ts'
+import { type LocalTime, matchers, type RuleVisitor } from './matchers.ts'
+import { type ConditionName, type Conditions, type RedirectRule, rulesOf, variantName } from './rule.ts'
 
 type Test = (visitor: RuleVisitor, time: LocalTime) => boolean
 
@@ -54,24 +46,23 @@ export function readyRules(stored: string | null, timeZones: string): ReadyRules
     const ready = readyRule(rule, destination)
     destination += ready.weights?.length ?? 1
     if (ready.weights !== null) needs.add('draw')
-    for (const [name] of ready.tests) {
-      const need = conditions[name].needs
-      if (need !== undefined) needs.add(need)
-    }
+    if (rule.countries !== undefined) needs.add('country')
     return ready
   })
   const tests = rules.reduce((sum, rule) => sum + rule.tests.length, 0)
   return { calendar: calendarOf(timeZones), rules, weight: 2 * stored.length + 200 * tests, needs }
 }
 
+const matched = Object.keys(matchers) as ConditionName[]
+
 function readyRule(rule: RedirectRule, destination: number): ReadyRule {
-  const names = conditionNames.filter((name) => rule[name] !== undefined)
+  const names = matched.filter((name) => rule[name] !== undefined)
   const weights = rule.urls?.map(({ weight }) => weight) ?? null
   return { name: rule.name, tests: names.map((name) => [name, testOf(rule, name)]), destination, weights }
 }
 
 function testOf(rule: Conditions, name: ConditionName): Test {
-  const { matches } = conditions[name]
+  const { [name]: matches } = matchers
   return (visitor, time) => matches(rule[name] as never, visitor, time, rule)
 }
 
@@ -85,6 +76,16 @@ export function decide({ calendar, rules }: ReadyRules, visitor: RuleVisitor, dr
     return { destination: destination + picked, rule: name, variant: picked + 1 }
   }
   return noRule
+}
+
+/** Returns the index of a weight. `fraction` is from 0 up to 1: each weight has its share of these numbers, in order. */
+export function pickByWeight(weights: readonly number[], fraction: number): number {
+  let left = fraction * weights.reduce((sum, weight) => sum + weight, 0)
+  const index = weights.findIndex((weight) => {
+    left -= weight
+    return left < 0
+  })
+  return index === -1 ? weights.length - 1 : index
 }
 
 /** Returns for each rule the conditions that a visitor does not match. */

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { fractionOf } from '../analytics/capture/visitor-hash.ts'
-import { pickByWeight } from './variants.ts'
+import { pickByWeight } from './decide.ts'
 
 describe('a pick by weight', () => {
   for (const [weights, fraction, index] of [

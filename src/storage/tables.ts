@@ -237,7 +237,7 @@ export interface Database extends ImportTables {
     redirect_password: string | null
     forward_query: number
     redirect_status: number
-    /** JSON: see `rules/rules.ts`. Null for none. */
+    /** JSON: see `rules/rule.ts`. Null for none. */
     rules: string | null
     notes: string | null
     archived: number

@@ -1,4 +1,5 @@
 /** Sentences about changes, and the values before and after them. Values are those of the API. */
+
 import { domainToUnicode } from 'node:url'
 import { domainLabels } from '../../domains/schema.ts'
 import type { EventAction, RecordKind } from '../../events/event.ts'
@@ -8,7 +9,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { Source } from '../../imports/file-row.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
-import type { RedirectRule } from '../../rules/rules.ts'
+import type { RedirectRule } from '../../rules/rule.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { tagLabels } from '../../tags/schema.ts'
 import { capitalize, exactTimeElement, formatCount, listed, quantity } from './format.ts'

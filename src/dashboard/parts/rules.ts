@@ -1,9 +1,10 @@
 /** Rules of links as sentences, and the values of their conditions as people read them. */
+
 import { type Html, html, type Part } from '../../http/html.ts'
 import { memoized } from '../../lib/lru-cache.ts'
 import { decodePercent } from '../../lib/text.ts'
-import { type ConditionName, conditionNames, conditions } from '../../rules/conditions.ts'
-import type { RedirectRule } from '../../rules/rules.ts'
+import { conditionNames, conditions } from '../../rules/conditions.ts'
+import type { ConditionName, RedirectRule } from '../../rules/rule.ts'
 import { valueText } from '../statistics/values.ts'
 import { exactTime, formatPercent, listed } from './format.ts'
 

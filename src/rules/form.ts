@@ -1,27 +1,15 @@
-/** The rules of a link: a list that determines the destination of each visitor. Stored as the JSON of the list. */
+/** The rules of a link in requests and documents: their field, and what is valid. */
 import type { TUnsafe } from 'typebox'
 import { type Field, type Form, form, optional, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { readJsonText } from '../forms/json-text.ts'
+import { listIn, objectRefusal, readJsonText } from '../forms/json-text.ts'
 import { boundedText, destinationUrl, integer } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { trimText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
 import { PartRefusals, Refusal, type Violation } from '../violations.ts'
-import { type Conditions, conditionNames, conditions } from './conditions.ts'
-import { listIn, objectRefusal } from './json-values.ts'
-
-export interface Variant {
-  readonly url: string
-  readonly weight: number
-}
-
-/** A rule as records have it: with a URL, or with variants. */
-export interface RedirectRule extends Conditions {
-  readonly name: string
-  readonly url?: string
-  readonly urls?: readonly Variant[]
-}
+import { conditionNames, conditions } from './conditions.ts'
+import { type RedirectRule, storedRules, type Variant, variantName } from './rule.ts'
 
 export const maxRules = 20
 /** In bytes of UTF-8. */
@@ -113,11 +101,6 @@ function readRules(raw: unknown): string | null | Refusal {
   return text !== null && isTooLong(text) ? tooLong : text
 }
 
-/** Returns the JSON of checked rules; null for none. */
-export function storedRules(rules: readonly RedirectRule[] | null): string | null {
-  return rules === null || rules.length === 0 ? null : JSON.stringify(rules)
-}
-
 const tooLong = new Refusal('too_long.json', { most: maxBytes })
 
 function isTooLong(text: string): boolean {
@@ -144,11 +127,6 @@ function nameClashes(rules: readonly Partial<RedirectRule>[]): [string, Refusal]
     for (const value of values) known.add(value)
   }
   return found
-}
-
-/** Returns the value of a variant in statistics. Positions start at 1. */
-export function variantName(rule: string, position: number): string {
-  return `${rule} ${position}`
 }
 
 /** Returns the field with the rules of a link, which is `absent` if it was not sent, and null if it is empty. */
@@ -182,23 +160,3 @@ export const rulesSchema = Type.Array(
       'The first rule that matches a visitor determines the destination. If none matches, and for bots and previews, it is `url`. As JSON text in forms and CSV. At most 16 KiB.',
   },
 ) as unknown as TUnsafe<readonly RedirectRule[]>
-
-/** Returns the rules of a stored link. */
-export function rulesOf({ rules }: { readonly rules: string | null }): readonly RedirectRule[] {
-  return rules === null ? [] : JSON.parse(rules)
-}
-
-/** A destination of a rule, with its place in the field `rules`, such as `0.urls.1.url`. */
-interface RuleDestination {
-  readonly place: string
-  readonly url: string
-}
-
-/** Returns the destinations of rules in their order. */
-export function ruleDestinations(rules: readonly RedirectRule[]): RuleDestination[] {
-  return rules.flatMap(({ url, urls }, at) =>
-    url === undefined
-      ? (urls ?? []).map((variant, index) => ({ place: `${at}.urls.${index}.url`, url: variant.url }))
-      : [{ place: `${at}.url`, url }],
-  )
-}
