@@ -1,4 +1,5 @@
 /** A redirect server over links in memory, for tests without a database. */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Agent, Server } from 'node:http'
@@ -14,9 +15,10 @@ import { type AppLinks, noAppLinks } from '../src/names/app-links.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
 import { prepareRedirect } from '../src/redirect/redirects.ts'
+import { redirectServer } from '../src/redirect/server.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/store.ts'
 import { VisitorSources } from '../src/redirect/visitor-sources.ts'
-import { newVisitCounts, redirectServer, type VisitCounts } from '../src/redirect/visits.ts'
+import { newVisitCounts, type VisitCounts } from '../src/redirect/visits.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }

@@ -1,7 +1,6 @@
 /** The rule of aliases, and the aliases in visited and pasted text. */
 import { foldCase, parseBoundedText, pastedInvisibles } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
-import { exponent } from './spreadsheet.ts'
 
 /** In code points. */
 export const maxAliasLength = 128
@@ -25,6 +24,9 @@ const characters = String.raw`\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~\/`
 const hasOnlyCharacters = new RegExp(`^[${characters}]*$`, 'u')
 const invisible = /\p{Default_Ignorable_Code_Point}/u
 const reserved = /^(?:robots\.txt|favicon\.ico|apple-app-site-association|\.well-known(?:\/.*)?)$/
+
+/** Numbers with an exponent, as spreadsheets write them, such as 1.23E+05 and 1,23E+05. */
+export const exponent = /^(\d)(?:[.,](\d{1,14}))?E\+?(\d{1,2})$/i
 
 /** Parses an alias. Returns it in NFC (UAX #15) with its case. Rejects paths that browsers rewrite, such as `..`. */
 export function parseAlias(text: string): string | Refusal {

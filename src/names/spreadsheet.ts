@@ -1,8 +1,7 @@
 /** Aliases that spreadsheets have changed, because they read them as numbers, dates or truth values. */
 import { foldCase } from '../lib/text.ts'
+import { exponent } from './alias.ts'
 
-/** Numbers with an exponent, as spreadsheets write them, such as 1.23E+05 and 1,23E+05. */
-export const exponent = /^(\d)(?:[.,](\d{1,14}))?E\+?(\d{1,2})$/i
 /** An alias that has lost more digits could have been any of too many. */
 const maxLostDigits = 3
 const translated: ReadonlyMap<string, string> = new Map([

@@ -1,29 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Logger } from 'pino'
 import type { Visit } from '../analytics/capture/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
-import { noFields, parseForm } from '../http/form-encoding.ts'
-import { Listener, type ListenerOptions } from '../http/listener.ts'
-import { requireHost } from '../http/request-head.ts'
-import { type RequestCounts, RequestLog } from '../http/request-log.ts'
+import { parseForm } from '../http/form-encoding.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
-import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
 import type { AppLinkField, AppLinks } from '../names/app-links.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { statisticOf } from '../rules/decide.ts'
 import type { Directory } from './directory.ts'
 import { Loops, type Place } from './loops.ts'
-import {
-  formatFailureForVisitors,
-  linkNotFound,
-  noHomepage,
-  pagePolicy,
-  passwordRequired,
-  previewPage,
-  wrongPassword,
-} from './pages.ts'
+import { linkNotFound, noHomepage, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
 import { type PasswordSemaphores, Passwords } from './passwords.ts'
 import { fallbackRedirect, noStoreHeaders, type PreparedRedirect, redirectTo, sendRedirect } from './redirects.ts'
 import {
@@ -64,8 +51,8 @@ export function newVisitCounts() {
   }
 }
 
-interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'> {
-  readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf' | 'appLinksOf' | 'isUsedUp'>
+export interface VisitOptions {
+  readonly directory: Pick<Directory, 'domainNamed' | 'linkOf' | 'appLinksOf' | 'isUsedUp'>
   /** Gets each click on a link without a limit. */
   readonly onClick: (click: Visit) => void
   /** Uses one of the clicks that a link's limit leaves for people. Returns false if the limit is reached. */
@@ -75,30 +62,7 @@ interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overl
   readonly sources: VisitorSources
   readonly shortUrl: ShortUrl
   readonly visits: VisitCounts
-  readonly logger: Logger
-  readonly counts: RequestCounts
   readonly semaphores: PasswordSemaphores
-}
-
-/** The route of every visit in the log and the metrics. The path would create a time series for each link. */
-const visitRoute = '/{alias}'
-
-/** Creates the redirect server, which serves the short links of all domains. */
-export function redirectServer(options: RedirectServerOptions): Listener {
-  const visits = new Visits(options)
-  const route = { template: visitRoute, handler: visits.answer.bind(visits) }
-  const match = { route, params: {}, query: noFields }
-  const listener = new Listener({
-    ...options,
-    matcher: { find: () => match },
-    observer: new RequestLog(options.logger, options.counts, 'debug', 500),
-    checkHost: requireHost,
-    formatFailure: formatFailureForVisitors,
-  })
-  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). Without this internal option,
-  // Node closes the connection before a link is found.
-  Object.assign(listener.server, { httpAllowHalfOpen: true })
-  return listener
 }
 
 /** A request to a domain of the instance. */
@@ -116,12 +80,12 @@ type Response = Outcome | Promise<Outcome>
 const maxFormBytes = 4 * 1024
 
 /** Answers the requests of visitors. Responses from memory are sent synchronously, without a promise for each visit. */
-class Visits {
-  readonly #options: RedirectServerOptions
+export class Visits {
+  readonly #options: VisitOptions
   readonly #loops: Loops
   readonly #passwords: Passwords
 
-  constructor(options: RedirectServerOptions) {
+  constructor(options: VisitOptions) {
     this.#options = options
     this.#passwords = new Passwords(options.semaphores)
     this.#loops = new Loops(options.directory, options.sources, new URL(options.shortUrl('a', '')).port)
@@ -133,7 +97,6 @@ class Visits {
     const name = hostNameOf(exchange.host)
     const domain = name === null ? undefined : directory.domainNamed(name)
     if (domain === undefined) return this.#counted('unknown_host', linkNotFound)
-    if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
     const found = findVisited(directory, domain, exchange.target)
     const answer = ({ path, query, link }: VisitedLink) => this.#answerFrom({ exchange, domain, path, query, link })
@@ -281,17 +244,8 @@ function missingAt({ path }: VisitRequest): Failure {
   return path.kind === 'homepage' ? noHomepage : linkNotFound
 }
 
-const fingerprintTarget = `/${fingerprintPath}`
-
-/** Sends the fingerprint, which shows that the domain resolves to this instance. Not counted as a visit. */
-function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
-  const { method } = exchange
-  if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, ['GET', 'HEAD'])
-  addHeaders(exchange, { ...noStoreHeaders, 'content-type': 'text/plain; charset=utf-8' })
-  return send(exchange, 200, `${fingerprintOfInstance(databaseId)}\n`)
-}
-
-function methodNotAllowed(method: string, allow: readonly string[]): Failure {
+/** Returns the failure for a method that a URL of a domain does not support. */
+export function methodNotAllowed(method: string, allow: readonly string[]): Failure {
   const detail = `This URL does not support ${method}. It supports ${allow.join(', ')}.`
   return new Failure('method_not_allowed', detail, { allow })
 }
