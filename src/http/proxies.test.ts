@@ -16,7 +16,7 @@ const forwarded = {
   host: 'inner:3000',
   'x-forwarded-for': '203.0.113.7, 198.51.100.2, 10.0.0.9',
   'x-forwarded-host': 'evil.example, go.acme.com',
-  'x-forwarded-proto': 'http,https',
+  'x-forwarded-proto': 'HTTPS, http',
 }
 
 const cases: readonly [what: string, Trusted, nearest: string, known: string[]][] = [
@@ -41,8 +41,8 @@ test('uses the request itself if a trusted proxy forwards nothing', () => {
   assert.deepEqual(known(1, '10.0.0.1', empty), ['10.0.0.1', 'go.acme.com', 'http'])
 })
 
-test('returns an empty host and protocol for a list that ends with a comma', () => {
-  const headers = { host: 'go.acme.com', 'x-forwarded-host': 'a.example,', 'x-forwarded-proto': 'https,' }
+test('returns an empty host and protocol for an empty value in a list', () => {
+  const headers = { host: 'go.acme.com', 'x-forwarded-host': 'a.example,', 'x-forwarded-proto': ',https' }
   assert.deepEqual(known(1, '10.0.0.1', headers), ['10.0.0.1', '', ''])
 })
 

@@ -21,19 +21,19 @@ export class Proxies {
 
   /** Returns the requested host; empty if the request has none. */
   hostOf(request: IncomingMessage): string {
-    return this.#forwarded(request, 'x-forwarded-host') ?? request.headers.host ?? ''
+    return this.#forwarded(request, 'x-forwarded-host')?.at(-1) ?? request.headers.host ?? ''
   }
 
-  /** Returns `http`, `https`, or any other text that a proxy sent. */
+  /** Returns `http`, `https`, or any other text that a proxy sent: the first value, which is the scheme of the visitor. */
   protocolOf(request: IncomingMessage): string {
-    return this.#forwarded(request, 'x-forwarded-proto') ?? 'http'
+    return this.#forwarded(request, 'x-forwarded-proto')?.at(0)?.toLowerCase() ?? 'http'
   }
 
-  /** Returns the last value, which the nearest proxy added; undefined if it is not trusted or sent no value. */
-  #forwarded({ headers, socket }: IncomingMessage, name: 'x-forwarded-host' | 'x-forwarded-proto'): string | undefined {
+  /** Returns the values, the last of which the nearest proxy added; undefined if it is not trusted or sent no value. */
+  #forwarded({ headers, socket }: IncomingMessage, name: 'x-forwarded-host' | 'x-forwarded-proto') {
     if (this.#isTrusted === null) return undefined
     const value = headers[name]
     if (typeof value !== 'string' || value === '' || !this.#isTrusted(socket.remoteAddress ?? '', 0)) return undefined
-    return value.slice(value.lastIndexOf(',') + 1).trim()
+    return value.split(',').map((each) => each.trim())
   }
 }

@@ -64,7 +64,7 @@ function countHeader(header: string, rawHeaders: readonly string[]): number {
 
 /** Requires a Host that is a host with an optional port (RFC 9112 §3.2), which may come from a trusted proxy. */
 export function requireValidHost({ host, protocol, request }: Exchange): Failure | undefined {
-  if (!/^https?$/i.test(protocol)) {
+  if (!/^https?$/.test(protocol)) {
     return new Failure('malformed_request', 'X-Forwarded-Proto must be http or https.')
   }
   if (hostPattern.test(host) || (host === '' && request.httpVersion === '1.0')) return undefined
