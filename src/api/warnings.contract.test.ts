@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Json } from '../../test/client.ts'
 import { signedInMember } from '../../test/dashboard.ts'
+import { textOf } from '../../test/html-page.ts'
 import { applyImport, planFile } from '../../test/imports.ts'
 import { assertRefused, newPlace } from '../../test/links-api.ts'
 
@@ -180,8 +181,13 @@ describe('rows of bulk requests', () => {
   })
 })
 
-test('names of spaces, tags and invitations, and the URLs of domains', async () => {
-  const { send } = await newPlace(app)
+test('names of spaces, tags, invitations, keys and accounts, and the URLs of domains', async () => {
+  const { send, link, account } = await newPlace(app)
+  const browser = await signedInMember(app, { account, name: 'Ana' })
+  const name = 'CafÃ©'
+  const key = (await browser.post('/app/keys', { name, '*': 'true', expires: 'never' })).page
+  const renamed = await browser.save('/app/account', { name })
+  for (const page of [key, renamed]) assert.match(textOf(page.root), /looks like UTF-8/)
   for (const path of ['/spaces', '/tags']) {
     const stored = await send('POST', path, { json: { name: 'CafÃ©' } })
     assert.deepEqual(warned(stored), ['name wrong_encoding'])
@@ -197,6 +203,8 @@ test('names of spaces, tags and invitations, and the URLs of domains', async () 
   assert.deepEqual(warned(stored), ['homepage_url html_entity', 'not_found_url unknown_top_level'])
   const path = `/domains/${stored.body.data.id}`
   assert.deepEqual(warned(await send('PATCH', path, { json: { not_found_url: url } })), [])
+  const own = { homepage_url: (await link()).short_url }
+  assert.deepEqual(warned(await send('PATCH', path, { json: own })), ['homepage_url own_short_link'])
 })
 
 describe('app_opens_links', () => {

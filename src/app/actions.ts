@@ -16,6 +16,7 @@ import { eraseDeletedLinks } from '../imports/staging/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
+import { findOwnShortUrls } from '../links/link-warnings.ts'
 import { hashPassword } from '../links/password.ts'
 import { linkReversal } from '../links/reversal.ts'
 import { spaceActions } from '../spaces/actions.ts'
@@ -55,7 +56,9 @@ export function buildActions(storage: Storage, parts: ActionParts) {
         await finishRemoval(storage, removal, id, isStopped)
         if (isPermanent) await erase(isStopped, account)
       })
-  const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange)
+  const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange, (...urls) =>
+    findOwnShortUrls(...urls, parts.shortUrl),
+  )
   const spaces = spaceActions(storage, finish(removals.space))
   const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, {

@@ -14,6 +14,7 @@ import {
   type Terminal,
   type Values,
 } from './command.ts'
+import { writeNameWarnings } from './form-options.ts'
 import { json, table } from './output.ts'
 
 export const accountCommands = {
@@ -26,8 +27,9 @@ export const accountCommands = {
     },
     notes: `Like "${program} start" and "${program} migrate", this command creates the database if it doesn't exist.`,
     createsDatabase: true,
-    run: async (db, { name, 'time-zone': zone, json: isJson }) => {
+    run: async (db, { name, 'time-zone': zone, json: isJson }, terminal) => {
       const account = await createAccount(db, name, zone)
+      writeNameWarnings(terminal, name)
       return isJson ? json(account) : String(account.id)
     },
   }),

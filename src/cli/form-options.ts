@@ -5,6 +5,7 @@ import { Failure, StartupFailure } from '../errors.ts'
 import type { Field, Form } from '../forms/form.ts'
 import type { TSchema } from '../forms/json-schema.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { textWarnings } from '../names/suspicious-values.ts'
 import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'
 import { type Argument, limit, optional, text, WrongUse, withDefault } from './arguments.ts'
@@ -163,4 +164,9 @@ export async function writeWarnings<Shown>(
   ...stored: Parameters<typeof findWarnings<Shown>>
 ): Promise<void> {
   for (const { message } of await findWarnings(...stored)) err.write(`${message}\n`)
+}
+
+/** Writes the warning about a stored name to stderr, if there is one. */
+export function writeNameWarnings({ err }: Terminal, name: string): void {
+  for (const { message } of textWarnings('name', name)) err.write(`${message}\n`)
 }

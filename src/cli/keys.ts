@@ -19,6 +19,7 @@ import {
   withDefault,
 } from './arguments.ts'
 import { recordCommand } from './command.ts'
+import { writeNameWarnings } from './form-options.ts'
 import { json, table } from './output.ts'
 
 const keyOperand = (action: string) =>
@@ -43,9 +44,11 @@ export const keyCommands = {
       account: optional('ID', 'its account (optional if there is only one)', accountId),
       json: flag('print the full record as JSON, with the key as "secret"'),
     },
-    run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }) => {
+    run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }, terminal) => {
       const actor = operatorOf(await chooseAccount(db, account))
-      return formatIssued(await createKey(db, actor, { name, scopes, lifetimeMs }), isJson)
+      const issued = await createKey(db, actor, { name, scopes, lifetimeMs })
+      writeNameWarnings(terminal, name)
+      return formatIssued(issued, isJson)
     },
   }),
 

@@ -24,7 +24,7 @@ test('npm run -s waymark prints only the output of the command', async (t) => {
 })
 
 test('creates, lists, rotates and revokes keys', async (t) => {
-  const { say, json, fails } = await newPlace(t)
+  const { run, say, json, fails } = await newPlace(t)
   const secret = await say('keys create --name ci')
   assert.ok(isWellFormedKey(secret))
   const [first] = await json('keys list')
@@ -51,6 +51,13 @@ test('creates, lists, rotates and revokes keys', async (t) => {
     ],
   )
   await fails('keys rotate 2', 1, /revoked or has expired\.$/)
+  for (const line of ['keys create --account 1', 'accounts create']) {
+    const { code, stderr } = await run(`${line} --name CafÃ©`)
+    assert.deepEqual(
+      [code, stderr],
+      [0, '"CafÃ©" looks like UTF-8 that was read as Windows-1252. It probably means "Café".\n'],
+    )
+  }
 })
 
 test('creates and lists accounts in UTC and in another time zone', async (t) => {

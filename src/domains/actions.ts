@@ -5,7 +5,7 @@ import type { Reversal } from '../events/reversal.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { domainWarnings } from './domain-warnings.ts'
+import { domainWarnings, type FindOwnShortUrls } from './domain-warnings.ts'
 import { domainReversal } from './reversal.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { countLinks, domainRecords, insertDomain, loggedDomains } from './store.ts'
@@ -14,7 +14,12 @@ import { countLinks, domainRecords, insertDomain, loggedDomains } from './store.
  * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the
  * response, so that this process redirects correctly straight away.
  */
-export function domainActions(storage: Storage, finishRemoval: FinishRemoval, onChange: () => Promise<void>) {
+export function domainActions(
+  storage: Storage,
+  finishRemoval: FinishRemoval,
+  onChange: () => Promise<void>,
+  findOwn: FindOwnShortUrls,
+) {
   const finish: FinishRemoval = async (...removed) => {
     await onChange()
     await finishRemoval(...removed)
@@ -30,7 +35,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       const { name, ...settings } = values
       return (db) => insertDomain(db, actor, name, settings)
     },
-    warnings: (_db, _account, domain) => domainWarnings(domain),
+    warnings: (db, account, domain) => domainWarnings(db, account, domain, findOwn),
     onStored: onChange,
     change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)

@@ -41,7 +41,8 @@ export async function findLinkWarnings(
   links: readonly WarnedLink[],
   { shortUrl, isFromFile = false }: Sources,
 ): Promise<(link: WarnedLink) => Warning[]> {
-  const own = await findOwnShortUrls(db, account, links, shortUrl)
+  const urls = links.flatMap((link) => urlsIn(link).map(({ url }) => url))
+  const own = await findOwnShortUrls(db, account, urls, shortUrl)
   const originals = await findOriginals(db, account, isFromFile ? links : [])
   return (link) => {
     const [alias, other] = [link.alias ?? '', originals.get(link)]
@@ -110,15 +111,16 @@ async function findOriginals(
   return found
 }
 
-/** Returns the account's short URLs among the destinations of links, by destination. */
-async function findOwnShortUrls(
+/** Returns the account's short URLs among URLs, by URL. */
+export async function findOwnShortUrls(
   db: Db,
   account: number,
-  links: readonly WarnedLink[],
+  urls: readonly string[],
   shortUrl: ShortUrl,
 ): Promise<ReadonlyMap<string, string>> {
-  const urls = new Set(links.flatMap((link) => urlsIn(link).map(({ url }) => url)))
-  const byHost = Map.groupBy([...urls].filter(isWebUrl), (url) => withoutRootDot(URL.parse(url)?.hostname ?? ''))
+  const byHost = Map.groupBy([...new Set(urls)].filter(isWebUrl), (url) =>
+    withoutRootDot(URL.parse(url)?.hostname ?? ''),
+  )
   const found = new Map<string, string>()
   for (const { id, name } of (await domainsNamed(db, account, [...byHost.keys()])).values()) {
     const here = (byHost.get(name) ?? []).flatMap((url) => {

@@ -7,10 +7,12 @@ import { updateAccount } from '../../accounts/store.ts'
 import { change, form, required } from '../../forms/form.ts'
 import { boundedText, oneOf } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
+import { textWarnings } from '../../names/suspicious-values.ts'
 import type { Storage } from '../../storage/port.ts'
 import { type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { FormState, selectField, textField } from '../parts/fields.ts'
 import { timeZoneField, timeZoneRule } from '../parts/time-zones.ts'
+import { warningNotes } from '../parts/warnings.ts'
 import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
 import { timeZoneText } from '../statistics/clicks-over-time.ts'
 import { factList } from './link-facts.ts'
@@ -52,7 +54,7 @@ export function addAccountPage(pages: Pages, { storage: db, onAccountChange }: S
 
 const labels = { name: 'Name', time_zone: 'Time zone', key_sign_in: 'Sign-in with API keys' } as const
 
-function accountPage(state: FormState, { session }: PageRequest): PageContent {
+function accountPage(state: FormState, { actor, session }: PageRequest): PageContent {
   const calendar = calendarOf(session.account.time_zones)
   const name = textField(state, { name: 'name', label: labels.name, isRequired: true })
   const zone = timeZoneField(state, {
@@ -66,7 +68,8 @@ function accountPage(state: FormState, { session }: PageRequest): PageContent {
     help: 'A key gives everyone who has it the same access, without their name. If keys can’t sign in, their sessions end immediately.',
     options: Object.entries(keySignIn).map(([value, label]) => ({ value, label })),
   })
-  const controls = html`${state.withErrors(html`${name}${zone}${keys}`)}<p class="muted">${timeZoneText(calendar)}</p>`
+  const notes = warningNotes(textWarnings('name', session.account.name), actor)('name')
+  const controls = html`${state.withErrors(html`${name}${notes}${zone}${keys}`)}<p class="muted">${timeZoneText(calendar)}</p>`
   const body = guardedForm(home, 'Save account', controls, null)
   return { title: 'Account', section: 'account', body }
 }

@@ -8,6 +8,7 @@ import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { createKey, findKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
+import { textWarnings } from '../../names/suspicious-values.ts'
 import type { Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
@@ -18,6 +19,7 @@ import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
+import { warningNotes } from '../parts/warnings.ts'
 import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/keys'
@@ -35,7 +37,11 @@ export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: S
     const wanted = { name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires].ms }
     const issued = await createKey(db, actor, wanted)
     // The secret is not stored, so a repeat cannot show it again.
-    return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
+    return {
+      ...issuedPage(issued, actor),
+      status: 201,
+      repeatRedirect: new Redirect(home, { code: 'key-created-before' }),
+    }
   }
   pages.post(home, 'keys:write', formHandler(newPage, create))
 
@@ -135,8 +141,9 @@ ${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOp
   return { title: 'New API key', section: 'keys', body: newRecordForm(home, 'Create key', state.withErrors(controls)) }
 }
 
-function issuedPage({ key, secret }: IssuedKey): PageContent {
-  const body = html`<p>Copy this key now, because it’s shown only once. Store it where only the program that uses it can read it.</p>
+function issuedPage({ key, secret }: IssuedKey, viewer: Viewer): PageContent {
+  const notes = warningNotes(textWarnings('name', key.name), viewer)('name')
+  const body = html`${notes}<p>Copy this key now, because it’s shown only once. Store it where only the program that uses it can read it.</p>
 ${copyable(secret, 'the key', 'Copy key')}
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, section: 'keys', body }
