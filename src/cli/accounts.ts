@@ -2,6 +2,7 @@ import { userInfo } from 'node:os'
 import { type Actor, commandActor } from '../access/actor.ts'
 import { createAccount, findAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
+import { textWarnings } from '../names/suspicious-values.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { account, flag, optional, recordName, required, timeZone, WrongUse } from './arguments.ts'
@@ -14,7 +15,7 @@ import {
   type Terminal,
   type Values,
 } from './command.ts'
-import { writeNameWarnings } from './form-options.ts'
+import { writeWarnings } from './form-options.ts'
 import { json, table } from './output.ts'
 
 export const accountCommands = {
@@ -29,7 +30,7 @@ export const accountCommands = {
     createsDatabase: true,
     run: async (db, { name, 'time-zone': zone, json: isJson }, terminal) => {
       const account = await createAccount(db, name, zone)
-      writeNameWarnings(terminal, name)
+      writeWarnings(terminal, textWarnings('name', name))
       return isJson ? json(account) : String(account.id)
     },
   }),

@@ -1,13 +1,12 @@
 /** Options for the fields of a form, so that commands have the fields, descriptions and rules of the API. */
-import { findWarnings } from '../api/warnings.ts'
 import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import type { Field, Form } from '../forms/form.ts'
 import type { TSchema } from '../forms/json-schema.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { textWarnings } from '../names/suspicious-values.ts'
 import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'
+import type { Warning } from '../warnings.ts'
 import { type Argument, limit, optional, text, WrongUse, withDefault } from './arguments.ts'
 import type { Terminal } from './command.ts'
 
@@ -158,15 +157,7 @@ function operandOf(field: string): string {
 
 export const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`
 
-/** Writes the warnings about the values that a command has stored to stderr. */
-export async function writeWarnings<Shown>(
-  { err }: Terminal,
-  ...stored: Parameters<typeof findWarnings<Shown>>
-): Promise<void> {
-  for (const { message } of await findWarnings(...stored)) err.write(`${message}\n`)
-}
-
-/** Writes the warning about a stored name to stderr, if there is one. */
-export function writeNameWarnings({ err }: Terminal, name: string): void {
-  for (const { message } of textWarnings('name', name)) err.write(`${message}\n`)
+/** Writes warnings about the values that a command has stored to stderr. */
+export function writeWarnings({ err }: Terminal, warnings: readonly Warning[]): void {
+  for (const { message } of warnings) err.write(`${message}\n`)
 }

@@ -2,6 +2,7 @@ import { scopes } from '../access/actor.ts'
 import { StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
+import { textWarnings } from '../names/suspicious-values.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { chooseAccount, existingAccount, operatorOf } from './accounts.ts'
@@ -19,7 +20,7 @@ import {
   withDefault,
 } from './arguments.ts'
 import { recordCommand } from './command.ts'
-import { writeNameWarnings } from './form-options.ts'
+import { writeWarnings } from './form-options.ts'
 import { json, table } from './output.ts'
 
 const keyOperand = (action: string) =>
@@ -47,7 +48,7 @@ export const keyCommands = {
     run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }, terminal) => {
       const actor = operatorOf(await chooseAccount(db, account))
       const issued = await createKey(db, actor, { name, scopes, lifetimeMs })
-      writeNameWarnings(terminal, name)
+      writeWarnings(terminal, textWarnings('name', name))
       return formatIssued(issued, isJson)
     },
   }),

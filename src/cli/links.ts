@@ -3,6 +3,7 @@
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { deletionQuery, insertRecord } from '../api/operations.ts'
+import { findWarnings } from '../api/warnings.ts'
 import { decisionOf, outcomeOf } from '../dashboard/parts/explanation.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { conditionText } from '../dashboard/parts/rules.ts'
@@ -44,7 +45,7 @@ export const linkCommands = {
       const { handlers } = await openLinks(db)
       const insert = () => insertRecord(handlers, db, actor, fields)
       const { record } = await submit(storeLink, fields, insert, 'url')
-      await writeWarnings(terminal, handlers, db, actor, record, fields)
+      writeWarnings(terminal, await findWarnings(handlers, db, actor, record, fields))
       return isJson ? json(record) : record.short_url
     },
   }),
@@ -103,7 +104,7 @@ ${aliasNote}`,
       const fields = await withIds(db, account, givenFields(updateLink, options))
       const { handlers } = await openLinks(db)
       const { record } = await submit(updateLink, fields, () => handlers.change(actor, row.id, fields, null))
-      await writeWarnings(terminal, handlers, db, actor, record, fields)
+      writeWarnings(terminal, await findWarnings(handlers, db, actor, record, fields))
       return isJson ? json(record) : record.short_url
     },
   }),

@@ -1,4 +1,5 @@
 /** The commands on members and invitations. They use the forms, checks and stores of the API. */
+
 import { quantity } from '../dashboard/parts/format.ts'
 import { found, StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
@@ -19,6 +20,7 @@ import { memberOf, memberRecords, memberWarnings } from '../members/store.ts'
 import { invitationUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
+import { warningsAbout } from '../warnings.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, required, text, WrongUse } from './arguments.ts'
 import { checkedFields, givenFields, optionsOf, submit, writeWarnings } from './form-options.ts'
@@ -52,8 +54,7 @@ export const memberCommands = {
       if (fields.role === undefined) throw new WrongUse('--role is required.')
       const { id } = await chooseMember(db, account, operand)
       const { record } = await submit(updateForm, fields, () => updateRole(db, actor, id, fields, null))
-      const source = { warnings: () => memberWarnings(record) }
-      await writeWarnings(terminal, source, db, actor, record, fields)
+      writeWarnings(terminal, warningsAbout(memberWarnings(record), fields))
       return isJson ? json(memberOf(record)) : `${record.name} has the role ${record.role}.`
     },
   }),

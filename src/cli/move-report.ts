@@ -171,7 +171,7 @@ async function problemsOf(context: ReportContext, { id, outcomes }: Import, outc
 /** Writes the warnings about the first rows to stderr. */
 export async function writeRowWarnings({ account, imports }: ReportContext, id: number, { err }: Terminal) {
   const first = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const
-  const { rows, total } = await imports.listRows(account, id, { ...first, warning: '%', per_page: maxProblems })
+  const { rows, total } = await imports.listRows(account, id, { ...first, warning: true, per_page: maxProblems })
   for (const row of rows) {
     const place = row.line === null ? `Row ${row.id}` : `Line ${row.line}`
     for (const { message } of row.warnings ?? []) err.write(`${place}: ${printable(message)}\n`)

@@ -1,6 +1,7 @@
 /** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
 
 import { insertRecord, type Operations, type ResourceHandlers } from '../api/operations.ts'
+import { findWarnings } from '../api/warnings.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { countLinks } from '../domains/store.ts'
@@ -110,7 +111,7 @@ function createCommand(kind: KindName): Command {
       const fields = { ...givenFields(form, options), name }
       const actions = await actionsOn(kind, db)
       const { record } = await submit(form, fields, async () => insertRecord(actions, db, actor, fields), 'name')
-      await writeWarnings(terminal, actions, db, actor, record, fields)
+      writeWarnings(terminal, await findWarnings(actions, db, actor, record, fields))
       return isJson ? json(record) : String(record.id)
     },
   })
@@ -161,7 +162,7 @@ function updateCommand(kind: KindName): Command {
       const fields = givenFields(form, options)
       const actions = await actionsOn(kind, db)
       const changed = await submit(form, fields, async () => actions.change(actor, record, fields, null))
-      await writeWarnings(terminal, actions, db, actor, changed.record, fields)
+      writeWarnings(terminal, await findWarnings(actions, db, actor, changed.record, fields))
       return isJson ? json(changed.record) : `The ${kind} ${changed.record.name} was updated.`
     },
   })

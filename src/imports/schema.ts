@@ -215,8 +215,8 @@ const rowExample = {
 export interface ImportRowsQuery extends PageQuery {
   readonly outcome: Outcome | null
   readonly proof: ProofResult | null
-  /** `%` for any. */
-  readonly warning?: WarningCode | '%' | null | undefined
+  /** True for any. */
+  readonly warning?: WarningCode | true | null | undefined
   /** Only rows whose host has no domain, or only others. Pages use it, the API doesn't have it. */
   readonly isUnmapped?: boolean | undefined
 }

@@ -157,7 +157,7 @@ export async function rowsSection(stored: StoredImport, request: PageRequest, se
 }
 
 const start = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null } as const
-const warned = { warning: '%' } as const
+const warned = { warning: true } as const
 
 function warningsOf({ row }: ShownRow): Html {
   const edit = row.link_id === null ? null : html`<a href="/app/links/${row.link_id}/edit">Edit</a>`

@@ -220,7 +220,8 @@ export async function listRows(
   const ofHosts =
     isUnmapped === undefined ? ofOutcome : ofOutcome.where('code', isUnmapped ? '=' : '<>', 'unmapped_host')
   const ofResult = proof === null ? ofHosts : ofHosts.where(hasResult(importId, proof))
-  const wanted = warning === null ? ofResult : ofResult.where('warnings', 'like', `%"code":"${warning}"%`)
+  const pattern = warning === true ? '%' : `%"code":"${warning}"%`
+  const wanted = warning === null ? ofResult : ofResult.where('warnings', 'like', pattern)
   const following = after === null ? wanted : wanted.where('id', sort === 'asc' ? '>' : '<', after)
   const ofPage = following
     .orderBy('id', sort)
