@@ -1,8 +1,8 @@
 /**
  * The links of a prepared database, and their clicks. As in `records.ts`, the same number always gives the same link.
  */
+import type { LinkHistory } from '../src/links/batch-insertion.ts'
 import { type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
-import type { LinkHistory } from '../src/links/store.ts'
 import { below, brands, hostNameOf, modulus, tokenNumberOf, tokenOf } from './records.ts'
 
 /** Links that each domain has. */

@@ -21,11 +21,12 @@ import { systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { createKey } from '../src/keys/store.ts'
-import { insertLink } from '../src/links/store.ts'
+import { insertLink } from '../src/links/batch-insertion.ts'
+import { shortUrls } from '../src/names/short-url.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db, Storage, StorageLocation } from '../src/storage/port.ts'
 import { IndexWatch } from './index-watch.ts'
-import { domainOf, domainsFor, HostNames, historyOf, linkOf } from './link-records.ts'
+import { domainOf, domainsFor, historyOf, linkOf } from './link-records.ts'
 import { hostNameOf, urlsOf } from './records.ts'
 
 /** A database has only domains, or links and a tenth as many domains. */
@@ -141,10 +142,10 @@ async function insertLinks(
   { domains, links }: { domains: number; links: number },
   progress: Progress,
 ): Promise<void> {
-  const names = new HostNames()
   await inGroups(storage, { first: 1, count: links, progress }, async (tx, link) => {
     const id = domainOf(link, domains)
-    await insertLink(tx, systemActor(account), { id, name: names.of(id) }, linkOf(link), historyOf(link))
+    const row = { ...linkOf(link), domain_id: id, history: historyOf(link) }
+    await insertLink(tx, systemActor(account), row, shortUrls('https://{domain}'))
   })
 }
 

@@ -1,14 +1,20 @@
 /** Links, domains and spaces in the database, stored without the rules of the API. */
 
 import { sql } from 'kysely'
-import { systemActor } from '../src/access/actor.ts'
+import { type Actor, systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { foldCase } from '../src/lib/text.ts'
-import { type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
+import { insertAddresses } from '../src/links/addresses.ts'
+import { insertLink as insert, type LinkHistory } from '../src/links/batch-insertion.ts'
+import type { LinkRules } from '../src/links/link-violations.ts'
+import { type LinkRow, type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
+import type { LinkDomain } from '../src/links/store.ts'
+import { shortUrls } from '../src/names/short-url.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db, StorageLocation } from '../src/storage/port.ts'
+import type { Versioned } from '../src/storage/records.ts'
 import { query, type Row } from '../src/storage/schema.ts'
 import { type Later, newLocation } from './engine.ts'
 
@@ -36,6 +42,20 @@ export async function newDomain(db: Db, account: number, name: string): Promise<
   return (await insertDomain(db, systemActor(account), { name, nameUnicode: name }, urls)).record.id
 }
 
+/** The rules of links of a server without configuration. */
+export const linkRules: LinkRules = { shortUrl: shortUrls('https://{domain}'), urlSchemes: [] }
+
+/** Stores a link by the batch engine, with tags that the actor may create. */
+export function insertLink(
+  db: Db,
+  actor: Actor,
+  domain: LinkDomain,
+  values: LinkValues & Pick<NewLink, 'alias'>,
+  history?: LinkHistory,
+): Promise<Versioned<LinkRow>> {
+  return insert(db, actor, { ...values, domain_id: domain.id, ...(history && { history }) }, linkRules.shortUrl)
+}
+
 /** Stores a link; returns its id. */
 export async function newLink(
   db: Db,
@@ -55,7 +75,9 @@ export async function newLink(
     updated_at: at,
   })
   const [row] = await db.execute(insertion.returning('id'))
-  return (row as { id: number }).id
+  const { id } = row as { id: number }
+  await insertAddresses(db, account, [{ link_id: id, domain_id: domain, alias, exact: false, main: true }])
+  return id
 }
 
 const at = '2026-11-22T10:00:00.000Z'

@@ -296,7 +296,7 @@ async function addToAddresses(tx: Db, clicks: readonly CountedClick[]): Promise<
   for (const [id, more] of [...people].sort(([a], [b]) => a - b)) {
     const build = () =>
       query
-        .updateTable('link_addresses')
+        .updateTable('addresses')
         .set(({ eb }) => ({ clicks: eb('clicks', '+', more) }))
         .where('id', '=', id)
     await tx.execute(new CachedQuery('click of address', [more, id], build))

@@ -275,7 +275,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
 async function clearTotals(tx: Db, link: number): Promise<void> {
   const none = { clicks: 0, bots: 0, previews: 0, clicks_30d: 0, last_clicked_ms: null, forgotten_ms: Date.now() }
   await tx.execute(query.updateTable('link_clicks').set(none).where('link_id', '=', link))
-  await tx.execute(query.updateTable('link_addresses').set({ clicks: 0 }).where('link_id', '=', link))
+  await tx.execute(query.updateTable('addresses').set({ clicks: 0 }).where('link_id', '=', link))
   const days = query.selectFrom('click_salts').select('day_start_ms')
   await tx.execute(query.deleteFrom('click_visitors').where('link_id', '=', link).where('day_start_ms', 'in', days))
   const limited = query.selectFrom('links').select('id').where('id', '=', link).where('clicks_limit', 'is not', null)

@@ -1,6 +1,6 @@
 /** Reads and stores daily aggregates for exports and imports. */
 import { isDeepStrictEqual } from 'node:util'
-import { addressKey } from '../names/alias.ts'
+import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { addDay, type Counts, type DayFacts, decodeDay, shareOf, shownCounts, totalsOf } from './day.ts'
@@ -79,16 +79,11 @@ export async function* daysOfLinks(
 export async function findByShortLink(db: Db, account: number, shortLink: string): Promise<number | undefined> {
   const [domain = '', ...path] = shortLink.split('/')
   const alias = path.join('/')
-  const keys = [addressKey(alias, true), addressKey(alias, false)]
   const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
-  const main = query.selectFrom('links').select(['id', 'alias_folded']).where('domain_id', '=', onDomain)
-  const further = query
-    .selectFrom('link_addresses')
-    .select(['link_id as id', 'alias_folded'])
-    .where('domain_id', '=', onDomain)
-    .where('alias_folded', 'in', keys)
-  const named = main.where('alias_folded', 'in', keys).unionAll(further)
-  return (await db.execute(named.orderBy('alias_folded', 'desc').limit(1)))[0]?.id
+  const addresses = query.selectFrom('addresses').select(['link_id as id', 'exact']).where('domain_id', '=', onDomain)
+  const exactly = addresses.where('alias', '=', alias).where('exact', '=', 1)
+  const named = addresses.where('alias_folded', '=', foldCase(alias)).where('exact', '=', 0).unionAll(exactly)
+  return (await db.execute(named.orderBy('exact', 'desc').limit(1)))[0]?.id
 }
 
 /** `known`: it was stored before. `other`: the link has other clicks on that day. `gone`: there is no such link. */

@@ -4,7 +4,7 @@ import { insertRecord, type Operations, type ResourceHandlers } from '../api/ope
 import { findWarnings } from '../api/warnings.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { domainOperations } from '../domains/schema.ts'
-import { countLinks } from '../domains/store.ts'
+import { countAddresses } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
@@ -44,9 +44,9 @@ const kinds: Readonly<Record<KindName, Kind>> = {
   domain: {
     operations: domainOperations,
     linksOf: async (db, account, id) => {
-      const further = await countLinks(db, account, id, 'link_addresses')
+      const { links, further } = await countAddresses(db, account, id)
       const addresses = further === 0 ? null : quantity(further, 'further address', 'further addresses')
-      const used = [inWords(await countLinks(db, account, id)), addresses].filter((words) => words !== null)
+      const used = [inWords(links), addresses].filter((words) => words !== null)
       return used.length === 0 ? null : used.join(' and ')
     },
     effect: 'will be deleted, too',

@@ -8,7 +8,7 @@ import { Refusal, type Violation } from '../violations.ts'
 import { domainWarnings, type FindOwnShortUrls } from './domain-warnings.ts'
 import { domainReversal } from './reversal.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
-import { countLinks, domainRecords, insertDomain, loggedDomains } from './store.ts'
+import { countAddresses, domainRecords, insertDomain, loggedDomains } from './store.ts'
 
 /**
  * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the
@@ -66,11 +66,8 @@ export function domainActions(
           // The number is counted outside of the transaction, because a domain may have a million links.
           const isInUse = error instanceof Failure && error.code === 'domain_in_use'
           if (!isInUse) throw error
-          const [links, addresses] = await Promise.all([
-            countLinks(storage, actor.account, id),
-            countLinks(storage, actor.account, id, 'link_addresses'),
-          ])
-          throw domainInUse(links, addresses)
+          const { links, further } = await countAddresses(storage, actor.account, id)
+          throw domainInUse(links, further)
         })
       if (!isGone) throw notFound('domain')
       await finish(actor, id, permanently)

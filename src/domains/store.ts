@@ -72,28 +72,33 @@ export function insertDomain(
   })
 }
 
-/** Links in one count, which takes about ten milliseconds. */
-const countBatchSize = 20_000
+/** Addresses in one count, which takes about ten milliseconds. */
+const countBatchSize = 8_000
 
-/** Counts the links of the account's domain in batches, or the further addresses of links there. */
-export async function countLinks(
+/** Counts the links of the account's domain, and the further addresses there, in batches. */
+export async function countAddresses(
   db: Db,
   account: number,
   domain: number,
-  table: 'links' | 'link_addresses' = 'links',
-): Promise<number> {
-  let [links, after, counted] = [0, '', countBatchSize]
+): Promise<{ readonly links: number; readonly further: number }> {
+  let [links, further, after, counted] = [0, 0, '', countBatchSize]
   while (counted === countBatchSize) {
     // In the order of the index of the domain.
-    const all = query.selectFrom(table).select('alias_folded').where('domain_id', '=', domain)
-    const own = all.where('account_id', '=', account).where('alias_folded', '>', after)
+    const all = query.selectFrom('addresses').select(['alias', 'main']).where('domain_id', '=', domain)
+    const own = all.where('account_id', '=', account).where('alias', '>', after)
     const sums = query
-      .selectFrom(own.orderBy('alias_folded').limit(countBatchSize).as('batch'))
-      .select(({ fn }) => [fn.countAll<number>().as('counted'), fn.max('alias_folded').as('last')])
+      .selectFrom(own.orderBy('alias').limit(countBatchSize).as('batch'))
+      .select(({ fn }) => [
+        fn.countAll<number>().as('counted'),
+        fn.sum<number>('main').as('links'),
+        fn.max('alias').as('last'),
+      ])
     const [next] = await db.execute(sums)
     counted = Number(next?.counted)
     after = next?.last ?? ''
-    links += counted
+    const main = Number(next?.links)
+    links += main
+    further += counted - main
   }
-  return links
+  return { links, further }
 }

@@ -23,7 +23,7 @@ test('makes events while it stores them, so that few are in memory', async (t) =
     const counting = transactionOf((statement) => {
       statements += 1
       return tx.execute(statement)
-    })
+    }, tx.newIds)
     return recordEvents(counting, systemActor(account), events())
   })
   assert.deepEqual([count, statements], [130, 3])

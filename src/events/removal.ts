@@ -61,10 +61,8 @@ export function removalOf(record: GroupKind, detachLinks: DetachLinks): Removal 
 
 function selectLink(record: GroupKind, id: number): Query<Removed> {
   if (record === 'tag') return query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1)
-  const links = query.selectFrom('links').select('id').where(`${record}_id`, '=', id)
-  if (record === 'space') return links.limit(1)
-  const further = query.selectFrom('link_addresses').select('link_id as id').where('domain_id', '=', id)
-  return query.selectFrom(links.unionAll(further).as('some')).select('id').limit(1)
+  if (record === 'space') return query.selectFrom('links').select('id').where('space_id', '=', id).limit(1)
+  return query.selectFrom('addresses').select('link_id as id').where('domain_id', '=', id).limit(1)
 }
 
 /** Returns whether any link refers to a record; for a domain also by a further address. If the transaction has locked the record, no link can follow. */

@@ -7,12 +7,13 @@ import { storeDays } from '../analytics/transfer-store.ts'
 import { Failure, importConflict, notFound, validationFailed } from '../errors.ts'
 import type { NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { type AppliedRow, changeViolations, type LinkRules } from '../links/actions.ts'
-import { furtherShortUrls } from '../links/addresses.ts'
-import { type InsertedLink, insertion } from '../links/batch-insertion.ts'
-import type { Outcome as Stored } from '../links/batch-results.ts'
+import type { AppliedRow } from '../links/actions.ts'
+import { updateRows } from '../links/batch-changes.ts'
+import { insertion, type LinkHistory, type LinkInsertion } from '../links/batch-insertion.ts'
+import type { Outcome as Stored } from '../links/batch-store.ts'
+import type { LinkRules } from '../links/link-violations.ts'
 import type { LinkRow, NewLink } from '../links/schema.ts'
-import { changeLink, linkRecords, lockLinks } from '../links/store.ts'
+import { lockLinks } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
@@ -206,14 +207,14 @@ async function addLinks(tx: Db, author: Actor, context: PlanContext, rows: reado
   const hosts = rows.map(({ content }) => content.host ?? '')
   await findDomains(tx, context, hosts)
   const figures = await findFigures(tx, context.importId, rows)
-  const links = rows.map((row, at): InsertedLink | Failure => {
+  const links = rows.map((row, at): LinkInsertion | Failure => {
     const [main, ...further] = newAddresses(row.addresses)
     const domain_id = main?.domain_id ?? context.domains.get(hosts[at] ?? '')?.id
     const { values, violations } = readNewLink(row.content, context.options, context.rules)
     if (violations.length > 0 || domain_id === undefined) return validationFailed(violations)
     const { alias = null, exact = false, legacy = false } = main ?? {}
     const history = historyOf(row, figures.get(row.id) as Figures)
-    return { ...(values as NewLink), alias, exact, legacy, domain_id, history, further }
+    return { ...(values as NewLink), alias, exact, legacy, domain_id, history, further, isImported: true }
   })
   const outcomes = await insertion(author, { kind: 'store', rows: links }, context.rules.shortUrl)(tx)
   return new Map(rows.map(({ id }, at) => [id, recordOf(outcomes[at] ?? null)]))
@@ -223,7 +224,7 @@ function recordOf(outcome: Stored | null): LinkRow | Failure {
   return outcome === null || outcome instanceof Failure ? (outcome ?? notFound('link')) : outcome.record
 }
 
-function historyOf({ content }: StagedRow, { clicks, bots, lastDay }: Figures): NonNullable<InsertedLink['history']> {
+function historyOf({ content }: StagedRow, { clicks, bots, lastDay }: Figures): LinkHistory {
   // The hour is unknown, and noon is on this day in most time zones.
   const last_clicked_ms = lastDay === null ? null : Math.min(Date.now(), (lastDay + 0.5) * dayMs)
   return { created_at: content.created_at, clicks, bots, last_clicked_ms }
@@ -237,22 +238,19 @@ async function updateLinks(
   rows: readonly StagedRow[],
 ): Promise<Results> {
   const ids = [...new Set(rows.flatMap(({ decision }) => decision?.linkId ?? []))]
+  // At once, so that two transactions lock them in the same order.
   await lockLinks(tx, author.account, ids)
-  const links = new Map(
-    [...(await linkRecords.findAll(tx, author.account, ids))].map(([id, { record }]) => [id, record]),
-  )
-  const further = await furtherShortUrls(tx, author.account, ids, rules.shortUrl)
   const results: Results = new Map()
   for (const { id, decision, content } of rows) {
-    const link = links.get(decision?.linkId ?? 0)
-    // The domain of a link without its name is being removed, and takes the link along.
-    if (link?.domain_name == null) continue
     const { values, violations } = readChange(content, rules)
-    const all = [...violations, ...changeViolations(link, values, further.get(link.id) ?? [], rules.shortUrl)]
-    const changed = all.length > 0 ? undefined : await changeLink(tx, author, link, values)
-    results.set(id, changed?.record ?? validationFailed(all))
-    // A later row may change the same link.
-    if (changed !== undefined) links.set(link.id, changed.record)
+    const link = [decision?.linkId ?? 0]
+    const { outcomes } = await updateRows(
+      tx,
+      author,
+      { kind: 'update', ids: link, values, check: () => violations },
+      rules,
+    )
+    results.set(id, recordOf(outcomes[0] ?? null))
   }
   return results
 }

@@ -2,8 +2,8 @@
 
 import { isSame } from '../events/event.ts'
 import { foldCase } from '../lib/text.ts'
-import { changeViolations, type LinkRules, newLinkViolations } from '../links/actions.ts'
 import { domainsNamed } from '../links/batch-store.ts'
+import { changeViolations, type LinkRules, newLinkViolations } from '../links/link-violations.ts'
 import { type LinkRow, linkEvents } from '../links/schema.ts'
 import { addressesWith, type KnownAddress } from '../links/spellings.ts'
 import { type LinkDomain, linkRecords } from '../links/store.ts'

@@ -1,6 +1,7 @@
 /** The work on imports, in a thread of the server or on the connection of a command. */
 import type { Actor } from '../access/actor.ts'
-import type { AppliedRow, LinkRules } from '../links/actions.ts'
+import type { AppliedRow } from '../links/actions.ts'
+import type { LinkRules } from '../links/link-violations.ts'
 import { applyImport, checkImport } from './apply.ts'
 import { type Connection, type OnProgress, type PlanRequest, planImport, replanImport } from './plan.ts'
 import type { ImportOptions } from './schema.ts'

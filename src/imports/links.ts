@@ -2,9 +2,9 @@
 
 import type { Reading } from '../forms/form.ts'
 import { foldCase } from '../lib/text.ts'
-import { type LinkRules, withScheme } from '../links/actions.ts'
 import { withoutClashes } from '../links/addresses.ts'
 import { maxTags } from '../links/link.ts'
+import { type LinkRules, withScheme } from '../links/link-violations.ts'
 import { findLinkWarnings, type WarnedLink } from '../links/link-warnings.ts'
 import { type LinkChange, type NewLink, storeLink, updateLink } from '../links/schema.ts'
 import type { Db } from '../storage/port.ts'

@@ -4,44 +4,16 @@ import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/ticks.ts'
-import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
-import { schemeRefusal } from '../names/web-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
-import { Refusal, type Violation } from '../violations.ts'
-import { furtherShortUrls } from './addresses.ts'
+import type { Violation } from '../violations.ts'
+import { changeLink } from './batch-changes.ts'
+import { insertLink } from './batch-insertion.ts'
 import { deleteLinks } from './deletion.ts'
 import { tagViolations } from './link-tags.ts'
-import {
-  conflictsIn,
-  destinationsIn,
-  type Link,
-  type LinkChange,
-  type LinkRow,
-  type LinkValues,
-  type NewLink,
-  storeLink,
-  updateLink,
-  type WithDestinations,
-} from './schema.ts'
-import {
-  changeLink,
-  findLink,
-  findLinkDomain,
-  findLinkForUpdate,
-  findLinkSpace,
-  insertLink,
-  type LinkDomain,
-  unknownDomain,
-  unknownSpace,
-} from './store.ts'
-
-/** The rules of links that depend on the configuration. */
-export interface LinkRules {
-  readonly shortUrl: ShortUrl
-  /** The schemes of destinations in addition to the standard ones. */
-  readonly urlSchemes: readonly string[]
-}
+import { domainViolations, type LinkRules, newLinkViolations, withScheme } from './link-violations.ts'
+import { conflictsIn, type Link, type LinkChange, type LinkRow, type NewLink, storeLink, updateLink } from './schema.ts'
+import { findLink, findLinkDomain, findLinkForUpdate, findLinkSpace, unknownSpace } from './store.ts'
 
 export interface LinkParts extends LinkRules {
   /** Hashes a password. Accounts take turns. */
@@ -76,24 +48,24 @@ export class LinkActions {
 
   /** See `ResourceHandlers.insertion`. Throws `validation_failed` first if fields are invalid by themselves. */
   async insertion(actor: Actor, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
-    const { account } = actor
-    const link = await this.prepare(account, fields)
+    const link = await this.prepare(actor.account, fields)
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
-    return async (db) => {
-      const violations = await tagViolations(db, actor, link.tags)
-      const { domain, values } = await checkedValues(db, account, { values: link, violations }, this.#parts.shortUrl)
-      const { redirect_password } = link
-      return insertLink(db, actor, domain, { ...values, redirect_password })
-    }
+    return (db) => insertLink(db, actor, link, this.#parts.shortUrl)
   }
 
   /** Returns the fields of a new link, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */
   async prepare(account: number, fields: Fields): Promise<NewLink> {
-    const reading = withScheme(storeLink.read(fields), this.rules)
-    if (reading.violations.length > 0) await checkedValues(this.#storage, account, reading, this.#parts.shortUrl)
+    const { values, violations } = withScheme(storeLink.read(fields), this.rules)
+    if (violations.length > 0) {
+      const isKnown = !violations.some(({ field }) => field === 'domain_id')
+      const domain = isKnown ? await findLinkDomain(this.#storage, account, values.domain_id ?? null) : null
+      const hasSpace = (await spaceViolations(this.#storage, account, values.space_id)).length === 0
+      const others = newLinkViolations(values, { domain, hasSpace }, this.#parts.shortUrl)
+      throw validationFailed([...violations, ...others])
+    }
     // Outside the transaction, because hashing takes long.
-    const redirect_password = await this.#hashed(account, reading.values.redirect_password ?? null)
-    return { ...(reading.values as NewLink), redirect_password }
+    const redirect_password = await this.#hashed(account, values.redirect_password ?? null)
+    return { ...(values as NewLink), redirect_password }
   }
 
   /** See `ResourceHandlers.change`. The precondition gets the version of the editable fields. Throws `alias_taken`. */
@@ -103,19 +75,20 @@ export class LinkActions {
     fields: Fields,
     precondition: Precondition | null,
   ): Promise<Versioned<LinkRow>> {
-    const { account } = actor
     const { values, violations } = withScheme(updateLink.read(fields), this.rules)
+    const { domain_id, ...change } = values
     // Outside the transaction, because hashing takes long.
-    const redirect_password = await this.#hashed(account, violations.length > 0 ? null : values.redirect_password)
+    const redirect_password = await this.#hashed(actor.account, violations.length > 0 ? null : values.redirect_password)
     const link = await this.#storage.write(async (tx) => {
-      const before = found(await findLinkForUpdate(tx, account, id), 'link')
-      precondition?.check(before.version)
-      // An imported alias may break the rule of aliases.
-      const isKept = readText(fields.alias).trim() === before.record.alias.trim()
-      const own = isKept ? violations.filter(({ field }) => field !== 'alias') : violations
-      const all = { values, violations: [...own, ...(await tagViolations(tx, actor, values.tags ?? []))] }
-      const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)
-      return found(await changeLink(tx, actor, before.record, { ...change, redirect_password }), 'link')
+      const ofTags = await tagViolations(tx, actor, values.tags ?? [])
+      const check = ({ record, version }: Versioned<LinkRow>): readonly Violation[] => {
+        precondition?.check(version)
+        // An imported alias may break the rule of aliases.
+        const isKept = readText(fields.alias).trim() === record.alias.trim()
+        const own = isKept ? violations.filter(({ field }) => field !== 'alias') : violations
+        return [...own, ...ofTags, ...domainViolations(record, domain_id)]
+      }
+      return changeLink(tx, actor, id, { values: { ...change, redirect_password }, check }, this.rules)
     })
     this.onStored(link.record)
     return link
@@ -180,126 +153,7 @@ export class LinkActions {
   }
 }
 
-/** Adds violations for new destinations whose scheme the instance does not allow. Stored destinations keep working. */
-export function withScheme<T extends WithDestinations>(
-  { values, violations }: Reading<T>,
-  { urlSchemes }: LinkRules,
-): Reading<T> {
-  const refused = destinationsIn(values as Partial<T>).flatMap(
-    ({ field, url }) => schemeRefusal(url, urlSchemes)?.at(field) ?? [],
-  )
-  return { values, violations: [...violations, ...refused] }
-}
-
-interface ValidLink {
-  readonly domain: LinkDomain
-  readonly values: Omit<LinkValues, 'redirect_password'> & Pick<NewLink, 'alias'>
-}
-
-/** Returns what to store, without the password, and on which domain. Throws `validation_failed` with all violations. */
-export async function checkedValues(
-  db: Db,
-  account: number,
-  { values, violations }: Reading<NewLink>,
-  shortUrl: ShortUrl,
-): Promise<ValidLink> {
-  const all = [...violations]
-  const isKnown = !violations.some(({ field }) => field === 'domain_id')
-  const domain = isKnown ? await findLinkDomain(db, account, values.domain_id ?? null) : null
-  const hasSpace = (await spaceViolations(db, account, values.space_id)).length === 0
-  all.push(...newLinkViolations(values, { domain, hasSpace }, shortUrl))
-  if (all.length > 0 || !domain) throw validationFailed(all)
-  const { domain_id: _, redirect_password: __, ...rest } = values as NewLink
-  return { domain, values: rest }
-}
-
-/**
- * Returns the violations that depend on other records. `domain` is undefined if it does not exist, and null if the field is
- * invalid by itself. `hasSpace` is false if the space does not exist.
- */
-export function newLinkViolations(
-  values: Partial<NewLink>,
-  { domain, hasSpace }: { readonly domain: LinkDomain | undefined | null; readonly hasSpace: boolean },
-  shortUrl: ShortUrl,
-): Violation[] {
-  const all: Violation[] = []
-  if (domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : missingDomain)
-  if (!hasSpace) all.push(unknownSpace(values.space_id ?? 0))
-  all.push(...conflictsIn(values))
-  if (domain && values.alias) all.push(...loopViolations(values, [shortUrl(domain.name, values.alias)]))
-  return all
-}
-
-const missingDomain = new Refusal('required.any_domain').at('domain_id')
-
-/**
- * Returns what to change, without the password. Throws `validation_failed` with all violations. `tx` is the transaction of
- * the change, because two changes could otherwise leave a period that ends before it starts.
- */
-async function validChange(
-  tx: Db,
-  account: number,
-  old: LinkRow,
-  { values, violations }: ReturnType<typeof updateLink.read>,
-  shortUrl: ShortUrl,
-): Promise<LinkChange> {
-  const { domain_id, redirect_password: _, ...change } = values
-  const all = [...violations, ...domainViolations(old, domain_id)]
-  const mayLoop = change.url !== undefined || change.rules !== undefined || change.alias !== undefined
-  const further = await furtherShortUrls(tx, account, mayLoop ? [old.id] : [], shortUrl)
-  all.push(...(await spaceViolations(tx, account, change.space_id)))
-  all.push(...changeViolations(old, change, further.get(old.id) ?? [], shortUrl))
-  if (all.length > 0) throw validationFailed(all)
-  return change
-}
-
-/**
- * Returns the violations of a change that depend on the link's other values. `domain_name` is that of a link that moves, and
- * `further` are the short URLs of its other addresses.
- */
-export function changeViolations(
-  old: LinkRow,
-  change: LinkChange & { readonly domain_name?: string },
-  further: readonly string[],
-  shortUrl: ShortUrl,
-): Violation[] {
-  const all: Violation[] = []
-  const { active_period_start_at = old.active_period_start_at, active_period_end_at = old.active_period_end_at } =
-    change
-  if (change.active_period_start_at !== undefined || change.active_period_end_at !== undefined) {
-    all.push(...conflictsIn({ active_period_start_at, active_period_end_at }))
-  }
-  const { url = old.url, rules = old.rules, redirect_status = old.redirect_status } = change
-  if (change.rules !== undefined || change.redirect_status !== undefined) {
-    all.push(...conflictsIn({ redirect_status, rules }))
-  }
-  const { alias = old.alias, domain_name = old.domain_name ?? '' } = change
-  if (
-    change.url !== undefined ||
-    change.rules !== undefined ||
-    alias !== old.alias ||
-    domain_name !== old.domain_name
-  ) {
-    all.push(...loopViolations({ url, rules }, [shortUrl(domain_name, alias), ...further]))
-  }
-  return all
-}
-
 async function spaceViolations(db: Db, account: number, space: number | null | undefined): Promise<Violation[]> {
   if (space === undefined || space === null || (await findLinkSpace(db, account, space)) !== undefined) return []
   return [unknownSpace(space)]
-}
-
-/** Returns a violation for another domain, which could otherwise seem to be stored. The current id may be sent back. */
-function domainViolations({ domain_id, domain_name }: LinkRow, sent: string | undefined): Violation[] {
-  if (sent === undefined || sent === String(domain_id)) return []
-  return [new Refusal('prohibited', { current: `${domain_id}, ${domain_name}`, record: 'link' }).at('domain_id')]
-}
-
-/** Returns a violation for each destination that is one of the link's own short URLs. */
-export function loopViolations(values: WithDestinations, shortUrls: readonly string[]): Violation[] {
-  return destinationsIn(values).flatMap(({ field, url }) => {
-    const shortUrl = shortUrls.find((each) => matchesShortUrl(url, each))
-    return shortUrl === undefined ? [] : new Refusal('loops', { shortUrl }).at(field)
-  })
 }

@@ -5,22 +5,22 @@ import { recordEvents } from '../events/log.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
-import { type LinkActions, loopViolations } from './actions.ts'
+import type { LinkActions } from './actions.ts'
 import { storeAddress } from './address-schema.ts'
 import {
   type Address,
   deleteAddresses,
   describeAddresses,
   findAddresses,
-  findRivals,
   insertAddresses,
-  lockForAddresses,
   maxAddresses,
   type StoredAddress,
 } from './addresses.ts'
-import { generateAlias, generatedLength } from './link.ts'
+import { lockDomains } from './batch-store.ts'
+import { clashesPerLength, generateAlias, generatedLength } from './link.ts'
+import { loopViolations } from './link-violations.ts'
 import { addressesEvent, type LinkRow } from './schema.ts'
-import { clashesPerLength, findLink, findLinkDomain, findLinkForUpdate, unknownDomain } from './store.ts'
+import { findLink, findLinkForUpdate, unknownDomain } from './store.ts'
 
 /** Returns the further addresses of the account's link on domains that are not being removed, by id. Throws `not_found`. */
 export async function addressesOf(db: Db, account: number, link: number): Promise<StoredAddress[]> {
@@ -49,11 +49,10 @@ export class AddressActions {
         const { account } = actor
         const { record } = found(await findLinkForUpdate(tx, account, link), 'link')
         const before = (await findAddresses(tx, account, [link])).get(link) ?? []
-        const { alias, exact, domain_id } = await this.#check(tx, account, record, before.length, reading)
-        const address = await freeAddress(tx, account, domain_id, alias, exact)
-        const stored = await insertAddresses(tx, account, [{ ...address, link_id: link }])
-        await recordEvents(tx, actor, [addressesEvent(record, describeAddresses(before, [...before, ...stored]))])
-        return stored[0] as StoredAddress
+        const address = await this.#check(tx, account, record, before.length, reading)
+        const stored = await insertAddress(tx, account, link, address)
+        await recordEvents(tx, actor, [addressesEvent(record, describeAddresses(before, [...before, stored]))])
+        return stored
       })
   }
 
@@ -69,9 +68,7 @@ export class AddressActions {
     const { alias = null, exact = false, domain_id } = values
     const id = domain_id ?? link.domain_id
     const isKnown = !all.some(({ field }) => field === 'domain_id')
-    // No other transaction removes the domain then.
-    if (isKnown) await lockForAddresses(tx, account, [id])
-    const domain = isKnown ? await findLinkDomain(tx, account, id) : undefined
+    const domain = isKnown ? (await lockDomains(tx, account, new Set([id]))).get(id) : undefined
     if (isKnown && domain === undefined) all.push(unknownDomain(id))
     if (count >= maxAddresses) all.push(new Refusal('too_many.addresses', { most: maxAddresses }).at('alias'))
     const own = domain === undefined || alias === null ? [] : [this.#links.rules.shortUrl(domain.name, alias)]
@@ -105,18 +102,18 @@ export class AddressActions {
   }
 }
 
-/** Returns an address that clashes with no other, with a generated alias if it is null. Throws `alias_taken`. */
-async function freeAddress(
+/** Stores a further address, with a generated alias if it is null. Throws `alias_taken`. */
+async function insertAddress(
   tx: Db,
   account: number,
-  domain_id: number,
-  alias: string | null,
-  exact: boolean,
-): Promise<Address> {
+  link_id: number,
+  { alias, ...address }: Omit<Address, 'alias'> & { readonly alias: string | null },
+): Promise<StoredAddress> {
   for (let clashes = 0; ; clashes++) {
     const length = generatedLength + Math.floor(clashes / clashesPerLength)
-    const address = { domain_id, alias: alias ?? generateAlias(length), exact }
-    if (!(await findRivals(tx, account, [address])).hasClash(address)) return address
+    const wanted = { ...address, link_id, alias: alias ?? generateAlias(length) }
+    const [stored] = await insertAddresses(tx, account, [wanted])
+    if (stored !== undefined) return stored
     if (alias !== null) throw aliasTaken(alias)
   }
 }

@@ -45,16 +45,12 @@ function clash(one: Address, other: Address): boolean {
 
 /** Returns all stored addresses of the account. */
 async function storedIn({ account }: Place): Promise<Stored[]> {
-  const main = query.selectFrom('links').select(['id as link', 'domain_id', 'alias', 'exact'])
-  const further = query.selectFrom('link_addresses').select(['link_id as link', 'id', 'domain_id', 'alias', 'exact'])
-  const rows = [
-    ...(await app.storage.execute(main.where('account_id', '=', account).orderBy('id'))).map((row) => ({
-      ...row,
-      id: null,
-    })),
-    ...(await app.storage.execute(further.where('account_id', '=', account).orderBy('id'))),
-  ]
-  return rows.map((row) => ({ ...row, exact: row.exact === 1 }))
+  const addresses = query
+    .selectFrom('addresses')
+    .select(['link_id as link', 'id', 'domain_id', 'alias', 'exact', 'main'])
+  const own = addresses.where('account_id', '=', account).orderBy('main', 'desc').orderBy('link_id').orderBy('id')
+  const rows = await app.storage.execute(own)
+  return rows.map(({ main, id, ...row }) => ({ ...row, id: main === 1 ? null : id, exact: row.exact === 1 }))
 }
 
 /** Returns the link that visitors of an alias get. */
@@ -137,7 +133,7 @@ class Run {
 
   /** Moves a link to a domain, as the dashboard does. */
   async #move(main: Stored, domain_id: number, keepsAddresses: boolean, before: readonly Stored[]): Promise<void> {
-    const change = { kind: 'update', ids: [main.link], values: { domain_id }, keepsAddresses } as const
+    const change = { kind: 'update', ids: [main.link], values: { domain_id, keep_address: keepsAddresses } } as const
     const request = {
       actor: commandActor(this.#place.account, 'Test'),
       change,

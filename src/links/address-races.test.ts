@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { newDomain, newLink, plainLink, twoNodes } from '../../test/links.ts'
+import { insertLink, newDomain, newLink, plainLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { systemActor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
@@ -13,7 +13,6 @@ import { LinkActions } from './actions.ts'
 import { AddressActions } from './address-actions.ts'
 import { runBatch } from './batch.ts'
 import { type NewLink, storeLink } from './schema.ts'
-import { insertLink } from './store.ts'
 
 function actionsOn(storage: Storage) {
   const links = new LinkActions(storage, {
@@ -96,7 +95,7 @@ test('moves links between two domains in both directions on PostgreSQL without a
   const second = await newDomain(storage, account, 'b.example')
   const ids = [await link('a'), await link('b')]
   const move = (db: Storage, id: number, domain_id: number) => {
-    const change = { kind: 'update', ids: [id], values: { domain_id }, keepsAddresses: true } as const
+    const change = { kind: 'update', ids: [id], values: { domain_id, keep_address: true } } as const
     const request = { actor, change, isAtomic: false, claim: null, hasResults: false }
     return runBatch(db, request, actionsOn(db).links.rules)
   }

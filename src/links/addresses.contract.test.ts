@@ -5,9 +5,8 @@ import { systemActor } from '../../src/access/actor.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { addressesIn, destination } from '../../test/link-addresses.ts'
-import { plainLink } from '../../test/links.ts'
+import { insertLink, plainLink } from '../../test/links.ts'
 import { assertRefused, fresh, newPlace, type Place } from '../../test/links-api.ts'
-import { insertLink } from './store.ts'
 
 const app = await startApp({ shortUrl: 'https://{domain}' })
 const place = await newPlace(app)

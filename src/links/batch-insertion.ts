@@ -1,43 +1,58 @@
-/** The part of the batch engine that stores new links. */
+/** The part of the batch engine that stores new links. A request for a single link is a batch of one. */
 import type { Actor } from '../access/actor.ts'
+import { type SavedTotals, saveTotals } from '../analytics/tables.ts'
 import { aliasTaken, Failure, validationFailed } from '../errors.ts'
 import { createdEvent, markImported } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import type { Versioned } from '../storage/records.ts'
-import { newLinkViolations } from './actions.ts'
-import { type Address, describeAddresses, findRivals, insertAddresses } from './addresses.ts'
-import type { Outcome } from './batch-results.ts'
-import { type History, insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain } from './batch-store.ts'
-import { generateAlias, generatedLength } from './link.ts'
-import { type FoldedTexts, foldedOf } from './link-rows.ts'
+import { newTimes, type Versioned } from '../storage/records.ts'
+import { type Address, describeAddresses } from './addresses.ts'
+import {
+  type InsertedLink,
+  type InsertedRow,
+  insertLinks,
+  lockDomains,
+  lockSpaces,
+  type Outcome,
+  succeeded,
+} from './batch-store.ts'
+import { clashesPerLength, generateAlias, generatedLength } from './link.ts'
+import { type FoldedTexts, foldedOf, newRow } from './link-rows.ts'
 import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
+import { newLinkViolations } from './link-violations.ts'
 import { type LinkRow, linkEvents, type NewLink } from './schema.ts'
-import { clashesPerLength, type LinkDomain } from './store.ts'
+import { type LinkDomain, newLinkRecord, type Totals, unknownDomain } from './store.ts'
+
+/** What another service or database knows about a link. Times are null if they are unknown. */
+export interface LinkHistory extends Partial<Totals> {
+  readonly created_at: string | null
+  readonly updated_at?: string
+}
 
 /** A new link with the hash of its password. */
-export interface InsertedLink extends NewLink {
-  /** What another service knows about the link. */
-  readonly history?: History
+export interface LinkInsertion extends NewLink {
+  readonly history?: LinkHistory
   readonly legacy?: boolean
   /** Its further addresses. */
-  readonly further?: readonly Address[]
+  readonly further?: readonly (Address & { readonly clicks?: number })[]
+  /** Whether the event says that an import has stored the link. */
+  readonly isImported?: boolean
 }
 
 /** New links of an account. */
 export interface Insertion {
   readonly kind: 'store'
   /** A new link, or the failure of its row. */
-  readonly rows: readonly (InsertedLink | Failure)[]
+  readonly rows: readonly (LinkInsertion | Failure)[]
 }
 
 /** A row without violations. */
 interface Candidate {
   readonly row: number
   readonly domain: LinkDomain
-  readonly link: InsertedLink
+  readonly link: LinkInsertion
   readonly folded: FoldedTexts | undefined
 }
 
@@ -46,7 +61,19 @@ type Tags = Awaited<ReturnType<typeof lockTags>>
 
 /** A stored link, which lacks its tags. */
 interface StoredRow extends Candidate {
-  readonly recordWith: (tags: string | null) => Versioned<LinkRow>
+  readonly inserted: InsertedLink
+  readonly stored: InsertedRow
+}
+
+/** Stores a link of the actor. Throws its failure: see `newLinkViolations`; or `alias_taken`. */
+export async function insertLink(
+  db: Db,
+  actor: Actor,
+  link: LinkInsertion,
+  shortUrl: ShortUrl,
+): Promise<Versioned<LinkRow>> {
+  const [outcome] = await db.write(insertion(actor, { kind: 'store', rows: [link] }, shortUrl))
+  return succeeded(outcome)
 }
 
 /**
@@ -69,9 +96,7 @@ async function storeRows(
   const outcomes: (Outcome | undefined)[] = rows.map((row) => (row instanceof Failure ? row : undefined))
   const links = rows.flatMap((row) => (row instanceof Failure ? [] : row))
   const further = links.flatMap((link) => link.further ?? [])
-  const domainIds = new Set([...links, ...further].map(({ domain_id }) => domain_id))
-  const isAlone = further.length > 0 || links.some(({ exact }) => exact)
-  const domains = await lockDomains(tx, account, domainIds, { isAlone })
+  const domains = await lockDomains(tx, account, new Set([...links, ...further].map(({ domain_id }) => domain_id)))
   const spaceIds = links.flatMap(({ space_id }) => space_id ?? [])
   const spaces = await lockSpaces(tx, account, spaceIds)
   const names = links.flatMap(({ tags }) => tags)
@@ -83,76 +108,73 @@ async function storeRows(
     const hasSpace = link.space_id === null || spaces.has(link.space_id)
     const violations = [...unknownTagViolations(actor, link.tags, known)]
     violations.push(...newLinkViolations(link, { domain, hasSpace }, shortUrl))
+    const gone = link.further?.find(({ domain_id }) => !domains.has(domain_id))
+    if (gone !== undefined) violations.push(unknownDomain(gone.domain_id))
     if (violations.length > 0 || domain === undefined) outcomes[row] = validationFailed(violations)
     else candidates.push({ row, domain, link, folded: folded.get(link) })
   }
   const { stored, clashing } = await insertCandidates(tx, account, candidates)
-  for (const { row, link } of clashing) outcomes[row] = aliasTaken(link.alias ?? '')
+  for (const [row, failure] of clashing) outcomes[row] = failure
   const records = await tagLinks(tx, actor, stored, known)
-  const added = await addAddresses(tx, account, stored, records)
+  await saveHistories(tx, account, stored)
   for (const [at, { row }] of stored.entries()) outcomes[row] = records[at]
   const events = records.map(({ record }, at) => {
-    const event = createdEvent(linkEvents, { ...record, addresses: added(record.id) })
-    return stored[at]?.link.history === undefined ? event : markImported(event)
+    const { link, stored: { further = [] } = {} } = stored[at] ?? {}
+    const event = createdEvent(linkEvents, { ...record, addresses: describeAddresses([], further).after })
+    return link?.isImported ? markImported(event) : event
   })
   await recordEvents(tx, actor, events)
   return outcomes as Outcome[]
 }
 
 /**
- * Stores the links of candidates whose alias is free. Returns them, and the candidates whose alias is taken. Aliases are
+ * Stores the links of candidates whose addresses are free. Returns them, and the failures of the others by row. Aliases are
  * generated again until they are free.
  */
 async function insertCandidates(tx: Db, account: number, candidates: readonly Candidate[]) {
+  const times = newTimes()
   const stored: StoredRow[] = []
-  const clashing: Candidate[] = []
+  const clashing = new Map<number, Failure>()
   let pending = candidates
   for (let clashes = 0; pending.length > 0; clashes++) {
     const length = generatedLength + Math.floor(clashes / clashesPerLength)
-    const named = pending.map((candidate) => linkOnDomain(candidate, candidate.link.alias ?? generateAlias(length)))
-    const addresses = new Map(named.map((link, at) => [link, [addressOf(link), ...(pending[at]?.link.further ?? [])]]))
-    const taken = await findRivals(tx, account, [...addresses.values()].flat())
-    const free = named.filter((link) => {
-      const own = addresses.get(link) ?? []
-      if (own.some((address) => taken.hasClash(address))) return false
-      for (const address of own) taken.add(address)
-      return true
+    const named = pending.map((candidate) => {
+      return insertedLink(account, candidate, candidate.link.alias ?? generateAlias(length), times)
     })
-    const inserted = await insertLinks(tx, account, free)
-    const missing: Candidate[] = []
+    const rows = await insertLinks(tx, account, named)
+    const again: Candidate[] = []
     for (const [at, candidate] of pending.entries()) {
-      const recordWith = inserted.get(named[at] as NewLinkOnDomain)
-      if (recordWith === undefined) missing.push(candidate)
-      else stored.push({ ...candidate, recordWith })
+      const inserted = named[at] as InsertedLink
+      const row = rows.stored.get(inserted)
+      if (row !== undefined) stored.push({ ...candidate, inserted, stored: row })
+      else if (candidate.link.alias === null) again.push(candidate)
+      else clashing.set(candidate.row, aliasTaken(rows.taken.get(inserted) ?? ''))
     }
-    clashing.push(...missing.filter(({ link }) => link.alias !== null))
-    pending = missing.filter(({ link }) => link.alias === null)
+    pending = again
   }
   return { stored, clashing }
 }
 
-function linkOnDomain({ domain, link, folded }: Candidate, alias: string): NewLinkOnDomain {
-  const { domain_id: _, tags: __, history, further: ___, ...values } = link
-  return { domain, values: { ...values, alias }, folded, history }
-}
-
-function addressOf({ domain, values }: NewLinkOnDomain): Address {
-  return { domain_id: domain.id, alias: values.alias, exact: values.exact }
-}
-
-/** Stores the further addresses of links. Returns a function that returns those of a link, as its event has them. */
-async function addAddresses(
-  tx: Db,
+function insertedLink(
   account: number,
-  stored: readonly StoredRow[],
-  records: readonly Versioned<LinkRow>[],
-): Promise<(link: number) => string | null> {
-  const all = stored.flatMap(({ link: { further = [] } }, at) => {
-    const link_id = records[at]?.record.id ?? 0
-    return further.map((address) => ({ ...address, link_id }))
+  { domain, link, folded }: Candidate,
+  alias: string,
+  now: ReturnType<typeof newTimes>,
+): InsertedLink {
+  const { domain_id: _, tags: __, history, further = [], isImported: ___, ...values } = link
+  const times = { created_at: history?.created_at ?? now.created_at, updated_at: history?.updated_at ?? now.updated_at }
+  const row = newRow(account, domain, { ...values, alias }, times, { folded, clicks: history?.clicks ?? 0 })
+  const main = { domain_id: domain.id, alias, exact: values.exact, created_at: times.created_at }
+  return { row, addresses: [main, ...further] }
+}
+
+async function saveHistories(tx: Db, account_id: number, stored: readonly StoredRow[]): Promise<void> {
+  const totals = stored.flatMap(({ link: { history }, domain, stored: { id } }): SavedTotals[] => {
+    if (history === undefined) return []
+    const { clicks = 0, bots = 0, previews = 0, last_clicked_ms = null } = history
+    return [{ link_id: id, account_id, domain_id: domain.id, clicks, bots, previews, clicks_30d: 0, last_clicked_ms }]
   })
-  const byLink = Map.groupBy(await insertAddresses(tx, account, all), ({ link_id }) => link_id)
-  return (link) => describeAddresses([], byLink.get(link) ?? []).after
+  await saveTotals(tx, totals)
 }
 
 /** Gives the stored links their tags, which are created if they are unknown. Returns the records of the links. */
@@ -165,12 +187,12 @@ async function tagLinks(
   const names = stored.flatMap(({ link }) => link.tags)
   const tags = await createTags(tx, actor, names, known)
   const added: { link: number; tag: number }[] = []
-  const records = stored.map(({ link, recordWith }) => {
+  const records = stored.map(({ link, inserted, domain, stored: { id } }) => {
     const folded = [...new Set(link.tags.map(foldCase))].sort()
     const own = folded.flatMap((name) => tags.get(name) ?? [])
-    const record = recordWith(own.length === 0 ? null : own.map(({ name }) => name).join(','))
-    added.push(...own.map(({ id }) => ({ link: record.record.id, tag: id })))
-    return record
+    added.push(...own.map(({ id: tag }) => ({ link: id, tag })))
+    const shown = own.length === 0 ? null : own.map(({ name }) => name).join(',')
+    return newLinkRecord(id, inserted.row, domain, shown, link.history)
   })
   await insertLinkTags(tx, actor.account, added)
   return records

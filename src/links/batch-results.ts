@@ -2,13 +2,10 @@
 import { bulkRejected, type ErrorCode, Failure } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import type { Warning } from '../warnings.ts'
+import type { Outcome } from './batch-store.ts'
 import { type Link, type LinkRow, linkOf } from './schema.ts'
-
-/** A stored link, the failure of a row, or null for a deleted link. */
-export type Outcome = Versioned<LinkRow> | Failure | null
 
 /** The result of a row. A failed row has a code. */
 export interface RowResult {

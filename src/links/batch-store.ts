@@ -1,40 +1,35 @@
 /** Queries of batches: each statement finds, stores, changes or deletes many records of an account. */
 import type { Actor } from '../access/actor.ts'
-import { type SavedTotals, saveTotals } from '../analytics/tables.ts'
+import { Failure, notFound } from '../errors.ts'
 import { type Db, parts } from '../storage/port.ts'
-import { newTimes, type Versioned } from '../storage/records.ts'
+import type { Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
-import type { MovedLink } from './addresses.ts'
-import {
-  changedColumns,
-  changesDestinations,
-  type FoldedTexts,
-  foldedDestinations,
-  type NamedAlias,
-  newRow,
-} from './link-rows.ts'
-import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
-import { type LinkDomain, linkRecords, newLinkRecord } from './store.ts'
+import type { MovedLink } from './address-changes.ts'
+import { deleteAddresses, insertAddresses, type NewAddress, type StoredAddress, takenAmong } from './addresses.ts'
+import { type ChangedLink, changedColumns, changesDestinations, foldedDestinations } from './link-rows.ts'
+import type { LinkRow } from './schema.ts'
+import { type LinkDomain, linkRecords } from './store.ts'
 
 /** Rows that one statement stores. More take longer for each row. */
 const insertedRows = 64
 
 /**
  * Finds the account's domains with these ids, and its oldest domain if one of them is null. They can't be removed until the
- * end of the transaction, and if it is alone, no other transaction stores addresses on them. Returns them by the given id.
+ * end of the transaction. Returns them by the given id.
  */
 export async function lockDomains(
   tx: Db,
   account: number,
   ids: ReadonlySet<number | null>,
-  { isAlone = false }: { readonly isAlone?: boolean } = {},
 ): Promise<ReadonlyMap<number | null, LinkDomain>> {
   const own = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
-  const domains = isAlone ? own.forUpdate() : own.forKeyShare()
+  const domains = own.forKeyShare()
   const found = new Map<number | null, LinkDomain>()
   const numbers = [...ids].filter((id) => id !== null).sort((a, b) => a - b)
   for (const some of parts(numbers)) {
-    for (const domain of await tx.execute(domains.where('id', 'in', some).orderBy('id'))) found.set(domain.id, domain)
+    const build = () => domains.where('id', 'in', some).orderBy('id')
+    const named = new CachedQuery<LinkDomain>(`lock ${some.length} domains`, [account, ...some], build)
+    for (const domain of await tx.execute(named)) found.set(domain.id, domain)
   }
   const [oldest] = ids.has(null) ? await tx.execute(domains.orderBy('id').limit(1)) : []
   return oldest === undefined ? found : found.set(null, oldest)
@@ -86,71 +81,83 @@ export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>)
   return found
 }
 
-/** The history of a link in another service. Times are null if they are unknown. */
-export interface History {
-  readonly created_at: string | null
-  readonly clicks: number
-  readonly bots: number
-  readonly last_clicked_ms: number | null
+/** A stored link, the failure of a row, or null for a deleted link. */
+export type Outcome = Versioned<LinkRow> | Failure | null
+
+/** Returns the link of a successful row. Throws the failure of another one. */
+export function succeeded(outcome: Outcome | undefined): Versioned<LinkRow> {
+  if (outcome == null || outcome instanceof Failure) throw outcome ?? notFound('link')
+  return outcome
 }
 
-/** A new link with its alias. */
-export interface NewLinkOnDomain {
-  readonly domain: LinkDomain
-  readonly values: Omit<LinkValues, 'tags'> & NamedAlias
-  readonly folded: FoldedTexts | undefined
-  readonly history?: History | undefined
+/** A link to store, with the columns of its row. */
+export interface InsertedLink {
+  /** The id of a link that returns. */
+  readonly id?: number
+  readonly row: Readonly<Omit<Row<'links'>, 'id' | 'revision'>>
+  /** Its main address comes first. */
+  readonly addresses: readonly Omit<NewAddress, 'link_id' | 'main'>[]
+}
+
+/** A stored link, with its further addresses. */
+export interface InsertedRow {
+  readonly id: number
+  readonly further: readonly StoredAddress[]
+}
+
+interface InsertedLinks<Link> {
+  readonly stored: ReadonlyMap<Link, InsertedRow>
+  /** The first alias that is taken, for each of the other links. */
+  readonly taken: ReadonlyMap<Link, string>
 }
 
 /**
- * Stores links of the account, without tags. Returns a function that returns the record of a link with its tags; undefined for
- * a link whose alias another link has. The domains and spaces are locked.
+ * Stores links of the account whose addresses are all free, without tags. The first of several with the same address wins. The
+ * domains and spaces are locked.
  */
-export async function insertLinks(
-  tx: Db,
+export function insertLinks<Link extends InsertedLink>(
+  db: Db,
   account: number,
-  links: readonly NewLinkOnDomain[],
-): Promise<ReadonlyMap<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>> {
-  const times = newTimes()
-  const stored = new Map<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>()
-  const totals: SavedTotals[] = []
-  for (const some of parts(links, insertedRows)) {
-    const rows = some.map(({ domain, values, folded, history }) => {
-      const created_at = history?.created_at ?? times.created_at
-      return newRow(account, domain, values, { ...times, created_at }, { folded, clicks: history?.clicks ?? 0 })
+  links: readonly Link[],
+): Promise<InsertedLinks<Link>> {
+  return db.write(async (tx) => {
+    const fresh = links.filter(({ id }) => id === undefined)
+    const ids = new Map((await tx.newIds('links', fresh.length)).map((id, at) => [fresh[at] as Link, id]))
+    const wanted = links.map((link) => {
+      const link_id = link.id ?? ids.get(link) ?? 0
+      return { link, link_id, addresses: link.addresses.map((each, at) => ({ ...each, link_id, main: at === 0 })) }
     })
-    const ids = new Map<string, number>()
-    for (const { id, domain_id, alias_folded } of await tx.execute(insertion(rows))) {
-      ids.set(`${domain_id} ${alias_folded}`, id)
+    const all = await insertAddresses(
+      tx,
+      account,
+      wanted.flatMap(({ addresses }) => addresses),
+    )
+    const byLink = Map.groupBy(all, ({ link_id }) => link_id)
+    const isFree = ({ link_id, addresses }: (typeof wanted)[number]) => byLink.get(link_id)?.length === addresses.length
+    await deleteAddresses(
+      tx,
+      account,
+      wanted.flatMap((each) => (isFree(each) ? [] : (byLink.get(each.link_id) ?? []).map(({ id }) => id))),
+    )
+    const free = wanted.filter(isFree)
+    for (const some of parts(free, insertedRows)) {
+      await tx.execute(insertion(some.map(({ link, link_id }) => ({ id: link_id, ...link.row }))))
     }
-    for (const [at, link] of some.entries()) {
-      const row = rows[at] as (typeof rows)[number]
-      const id = ids.get(`${row.domain_id} ${row.alias_folded}`)
-      if (id === undefined) continue
-      stored.set(link, (tags) => newLinkRecord(id, row, link.domain, tags))
-      if (link.history !== undefined) totals.push(totalsOf(account, id, link.domain.id, link.history))
+    const furtherOf = (id: number) => (byLink.get(id) ?? []).filter(({ main }) => !main)
+    const others = wanted.filter((each) => !isFree(each))
+    return {
+      stored: new Map(free.map(({ link, link_id: id }) => [link, { id, further: furtherOf(id) }])),
+      taken: new Map(others.map((each) => [each.link, takenAmong(each.addresses, byLink.get(each.link_id) ?? [])])),
     }
-  }
-  await saveTotals(tx, totals)
-  return stored
+  })
 }
 
-function totalsOf(account_id: number, link_id: number, domain_id: number, history: History): SavedTotals {
-  const { clicks, bots, last_clicked_ms } = history
-  return { link_id, account_id, domain_id, clicks, bots, previews: 0, clicks_30d: 0, last_clicked_ms }
-}
-
-function insertion(rows: readonly ReturnType<typeof newRow>[]) {
-  const columns = Object.keys(rows[0] ?? {}) as (keyof ReturnType<typeof newRow>)[]
+function insertion(rows: readonly (InsertedLink['row'] & { readonly id: number })[]) {
+  const columns = Object.keys(rows[0] ?? {}) as (keyof (typeof rows)[number])[]
   const parameters = rows.flatMap((row) => columns.map((column) => row[column]))
-  const build = () =>
-    query
-      .insertInto('links')
-      .values(rows)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning(['id', 'domain_id', 'alias_folded'])
-  type Inserted = { readonly id: number; readonly domain_id: number; readonly alias_folded: string }
-  return new CachedQuery<Inserted>(`insert ${rows.length} links ${columns}`, parameters, build)
+  return new CachedQuery(`insert ${rows.length} links ${columns}`, parameters, () =>
+    query.insertInto('links').values(rows),
+  )
 }
 
 type Destinations = Pick<LinkRow, 'url' | 'rules'>
@@ -172,7 +179,7 @@ export async function changeLinks(
   tx: Db,
   { account }: Actor,
   ids: readonly number[],
-  change: Omit<LinkChange, 'tags'> & { readonly domain_id?: number },
+  change: Omit<ChangedLink, 'tags'>,
   { links, destinations, moved, tagged }: Known,
 ): Promise<ReadonlyMap<number, Versioned<LinkRow>>> {
   const { columns, unversioned } = changedColumns(change)
@@ -201,9 +208,10 @@ export async function changeLinks(
   ])
 }
 
-/** Returns the columns of main addresses, with a value for each of these links. */
+/** Returns the copies of main addresses, with a value for each of these links. */
 function addressColumns(ids: readonly number[], moved: ReadonlyMap<number, MovedLink>) {
   const valuesOf = (column: keyof MovedLink['columns']) =>
     new Map(ids.map((id) => [id, moved.get(id)?.columns[column]]))
-  return { alias_folded: valuesOf('alias_folded'), exact: valuesOf('exact'), legacy: valuesOf('legacy') }
+  const [alias, alias_folded] = [valuesOf('alias'), valuesOf('alias_folded')]
+  return { alias, alias_folded, exact: valuesOf('exact'), legacy: valuesOf('legacy') }
 }

@@ -3,8 +3,10 @@ import type { Semaphore } from '../lib/semaphore.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
 import { fromSent, type SentError, toSent } from '../lib/worker-server.ts'
 import type { StorageLocation } from '../storage/port.ts'
-import type { AppliedRow, LinkRules } from './actions.ts'
+import type { AppliedRow } from './actions.ts'
 import type { BatchRequest, BatchResponse } from './batch.ts'
+import type { PreviewedRow } from './batch-preview.ts'
+import type { LinkRules } from './link-violations.ts'
 import type { NewLink } from './schema.ts'
 
 export interface BatchWorkerData extends Pick<LinkRules, 'urlSchemes'> {
@@ -41,7 +43,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8
  * loop nor waits for it while it holds the write lock.
  */
 export class BatchWorker {
-  readonly #client: WorkerClient<SentBatch, BatchResponse, never>
+  readonly #client: WorkerClient<SentBatch, SentResponse, never>
   readonly #options: BatchWorkerOptions
 
   constructor(options: BatchWorkerOptions) {
@@ -64,13 +66,28 @@ export class BatchWorker {
     const run = () => this.#client.request(sentBatch(request))
     const result = await turns.run(run, String(request.actor.account))
     await onApplied(result.applied)
-    return result
+    return receivedResponse(result)
   }
 
   /** Lets the thread finish its batch. Idempotent. */
   close(): Promise<void> {
     return this.#client.close()
   }
+}
+
+/** A response as the thread sends it. */
+export type SentResponse = Omit<BatchResponse, 'preview'> & {
+  readonly preview: readonly (Omit<PreviewedRow, 'failure'> & { readonly failure: SentError | null })[]
+}
+
+/** Returns a response as the thread can send it. */
+export function sentResponse({ preview, ...response }: BatchResponse): SentResponse {
+  return { ...response, preview: preview.map((row) => ({ ...row, failure: row.failure && toSent(row.failure) })) }
+}
+
+function receivedResponse({ preview, ...response }: SentResponse): BatchResponse {
+  const rows = preview.map((row) => ({ ...row, failure: row.failure && (fromSent(row.failure) as Failure) }))
+  return { ...response, preview: rows }
 }
 
 function sentBatch(request: BatchRequest): SentBatch {

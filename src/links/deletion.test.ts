@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { actionsOn } from '../../test/actions.ts'
 import { keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
 import { storeEvents } from '../../test/events.ts'
-import { newDomain, newSpace, plainLink, setSpace, twoNodes } from '../../test/links.ts'
+import { insertLink, newDomain, newSpace, plainLink, setSpace, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
@@ -17,7 +17,7 @@ import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
 import { restoreLinks } from './reversal.ts'
 import type { LinkValues } from './schema.ts'
-import { findLink, insertLink } from './store.ts'
+import { findLink } from './store.ts'
 
 const dayMs = 86_400_000
 
@@ -236,7 +236,7 @@ function failingAt(real: Db, number: number): Db {
       if (ran === number) throw new Error('cut off')
       return tx.execute(...args)
     },
-    write: (work) => tx.write((inner) => work(failing(inner))),
+    write: (work) => tx.write((inner) => work({ ...failing(inner), newIds: inner.newIds })),
   })
   return failing(real)
 }

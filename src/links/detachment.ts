@@ -28,8 +28,8 @@ export const deleteLinksOfDomain: DetachLinks = (db, id, deletion) =>
 
 /** Deletes further addresses on a removed domain. Their links stay. Returns the number of links. */
 async function clearAddresses(tx: Db, domain: number, actor: Actor): Promise<number> {
-  const addresses = query.selectFrom('link_addresses').select(['link_id', 'account_id']).where('domain_id', '=', domain)
-  const some = await tx.execute(addresses.orderBy('alias_folded').limit(detachBatchSize))
+  const addresses = query.selectFrom('addresses').select(['link_id', 'account_id']).where('domain_id', '=', domain)
+  const some = await tx.execute(addresses.orderBy('alias').limit(detachBatchSize))
   const ids = [...new Set(some.map(({ link_id }) => link_id))]
   const account = some[0]?.account_id ?? actor.account
   await lockLinks(tx, account, ids)

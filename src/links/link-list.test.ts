@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
-import { newDomain, plainLink, takeDomainAway } from '../../test/links.ts'
+import { insertLink, newDomain, plainLink, takeDomainAway } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import type { ListQuery } from '../forms/list-query.ts'
 import { findEndingLinks, linkListQuery, linkPageRequest } from './activity.ts'
 import { listLinks } from './link-list.ts'
-import { findLinkDomain, insertLink, type LinkDomain } from './store.ts'
+import { findLinkDomain, type LinkDomain } from './store.ts'
 
 const dayMs = 86_400_000
 const storage = await newStorage(after)

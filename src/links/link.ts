@@ -40,6 +40,8 @@ export function statusOf(link: Lifetime, now: string): Status {
 /** No look-alikes, and no vowels, so that no words appear. */
 const alphabet = '23456789bcdfghjkmnpqrstvwxz'
 export const generatedLength = 7
+/** Generated aliases of one length that may be taken before longer aliases are tried. */
+export const clashesPerLength = 3
 
 /** Returns a random alias of `length` characters. */
 export function generateAlias(length: number): string {

@@ -7,7 +7,7 @@ import { parseBoundedText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
 import { type RedirectRule, rulesOf } from '../rules/rule.ts'
 import type { Violation } from '../violations.ts'
-import { type LinkRules, loopViolations, withScheme } from './actions.ts'
+import { type LinkRules, loopViolations, withScheme } from './link-violations.ts'
 import { type LinkRow, updateLink } from './schema.ts'
 
 /** Each part of a destination, between what precedes and what follows it. */

@@ -3,7 +3,7 @@
 import type { Actor } from '../access/actor.ts'
 import { queueClickMoves } from '../analytics/deleted-links.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { aliasTaken, type Failure, irreversible } from '../errors.ts'
+import { aliasTaken, Failure, irreversible } from '../errors.ts'
 import { type GroupKind, markImported, restoredEvent, type Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -14,14 +14,15 @@ import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { LinkActions } from './actions.ts'
-import { describeAddresses, findAddresses, findRivals, insertAddresses, type NewAddress } from './addresses.ts'
-import { lockDomains, lockSpaces } from './batch-store.ts'
+import { describeAddresses, findAddresses, type NewAddress } from './addresses.ts'
+import { changeLink } from './batch-changes.ts'
+import { insertLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
 import { foldedOf } from './link-rows.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
 import { conflictsIn, type LinkChange, type LinkRow, linkColumns, linkEvents } from './schema.ts'
-import { changeLink, computed, findLink, linkRecords, lockLinks } from './store.ts'
+import { computed, findLink, linkRecords, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
 export function linkReversal(actions: LinkActions): Reversal {
@@ -54,9 +55,8 @@ export function linkReversal(actions: LinkActions): Reversal {
       if (tags.length > maxTags) throw irreversible(`The link has ${maxTags} tags by now.`)
       const [unknown] = await findUnknownTags(tx, account, tags)
       if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone. ${restoreFirst}`)
-      const changed = await changeLink(tx, actor, link.record, { ...change, addresses })
+      const changed = await changeBack(tx, actor, id, { values: change, addresses }, actions.rules)
       return () => {
-        if (changed === undefined) return
         actions.onStored(changed.record)
         for (const address of addresses ?? []) actions.onStored({ ...address, id })
       }
@@ -75,6 +75,16 @@ export function linkReversal(actions: LinkActions): Reversal {
         for (const address of links.flatMap(addressesOf)) actions.onStored({ ...address, id: address.link_id })
       }
     },
+  }
+}
+
+/** Changes a link as `changeLink` does. Throws `not_undoable` instead of `validation_failed`. */
+async function changeBack(...change: Parameters<typeof changeLink>): Promise<Versioned<LinkRow>> {
+  try {
+    return await changeLink(...change)
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'validation_failed')) throw error
+    throw irreversible(error.facts.violations?.[0]?.message ?? error.message)
   }
 }
 
@@ -105,7 +115,7 @@ async function requireRelated(
   }: ReturnType<typeof changeTo> & { readonly addresses: NewAddress[] | undefined },
 ): Promise<void> {
   const needed = new Set([...(domain_id === undefined ? [] : [domain_id]), ...addresses.map((each) => each.domain_id)])
-  const domains = await lockDomains(tx, account, needed, { isAlone: true })
+  const domains = await lockDomains(tx, account, needed)
   for (const id of needed) if (!domains.has(id)) throw await isGone(tx, 'domain', id)
   const space = space_id ?? null
   if (space !== null && !(await lockSpaces(tx, account, [space])).has(space)) throw await isGone(tx, 'space', space)
@@ -137,9 +147,8 @@ const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(col
 export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLink[]): Promise<Versioned<LinkRow>[]> {
   const { account } = actor
   const further = links.flatMap(addressesOf)
-  const isAlone = further.length > 0 || links.some(({ exact }) => exact === 1)
   const needed = new Set([...links, ...further].map(({ domain_id }) => domain_id))
-  const domains = await lockDomains(tx, account, needed, { isAlone })
+  const domains = await lockDomains(tx, account, needed)
   const gone = links.find(({ domain_id }) => !domains.has(domain_id))
   if (gone !== undefined) throw await isGone(tx, 'domain', gone.domain_id)
   const spaces = await lockSpaces(
@@ -147,37 +156,36 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
     account,
     links.flatMap(({ space_id }) => space_id ?? []),
   )
-  const kept = further.filter(({ domain_id }) => domains.has(domain_id))
-  await requireFree(tx, account, links, kept)
-  const rows = links.map((link) => restoredRow(account, link, spaces))
-  const insertion = query.insertInto('links').values(rows)
-  const ifFree = insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
-  const stored = new Set((await tx.execute(ifFree.returning('id'))).map(({ id }) => id))
-  const clashing = links.find(({ id }) => !stored.has(id))
-  if (clashing !== undefined) throw aliasTaken(clashing.alias)
-  const returned = Map.groupBy(await insertAddresses(tx, account, kept), ({ link_id }) => link_id)
+  const kept = Map.groupBy(
+    further.filter(({ domain_id }) => domains.has(domain_id)),
+    ({ link_id }) => link_id,
+  )
+  const rows = links.map((link) => {
+    const { id, ...row } = restoredRow(account, link, spaces)
+    const main = { domain_id: link.domain_id, alias: link.alias, exact: link.exact === 1 }
+    return { id, row, addresses: [{ ...main, created_at: link.created_at }, ...(kept.get(id) ?? [])] }
+  })
+  const { stored, taken } = await insertLinks(tx, account, rows)
+  const [clashing] = taken.values()
+  if (clashing !== undefined) throw aliasTaken(clashing)
   await restoreClicks(tx, account, links, spaces)
   await addTags(tx, account, new Map(links.map(({ id, tag_ids }) => [id, JSON.parse(tag_ids) as readonly number[]])))
-  const found = await linkRecords.findAll(tx, account, [...stored])
+  const found = await linkRecords.findAll(
+    tx,
+    account,
+    links.map(({ id }) => id),
+  )
   const restored = links.map(({ id }) => found.get(id) as Versioned<LinkRow>)
-  const described = ({ id }: LinkRow) => describeAddresses([], returned.get(id) ?? []).after
   await recordEvents(
     tx,
     actor,
     restored.map(({ record }, at) => {
-      const event = restoredEvent(linkEvents, { ...record, addresses: described(record) })
+      const { further = [] } = stored.get(rows[at] as (typeof rows)[number]) ?? {}
+      const event = restoredEvent(linkEvents, { ...record, addresses: describeAddresses([], further).after })
       return links[at]?.is_uncounted ? markImported(event) : event
     }),
   )
   return restored
-}
-
-/** Throws `alias_taken` if a main or further address of deleted links clashes with another one by now. */
-async function requireFree(tx: Db, account: number, links: readonly WholeLink[], further: readonly NewAddress[]) {
-  const main = links.map(({ domain_id, alias, exact }) => ({ domain_id, alias, exact: exact === 1 }))
-  const rivals = await findRivals(tx, account, [...main, ...further])
-  const clashing = [...main, ...further].find((address) => rivals.hasClash(address))
-  if (clashing !== undefined) throw aliasTaken(clashing.alias)
 }
 
 /** Returns the row of a link. `spaces` are there. */

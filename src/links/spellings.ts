@@ -1,5 +1,5 @@
 /** Addresses that differ at most in case. */
-import { foldCase } from '../lib/text.ts'
+import { sql } from 'kysely'
 import { type Db, parts } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import type { Address } from './addresses.ts'
@@ -23,53 +23,33 @@ export async function addressesWith(
 ): Promise<KnownAddress[]> {
   const found: KnownAddress[] = []
   for (const some of parts(folded, foundTogether)) {
-    // The keys of exact addresses start with the folded alias and U+0001: see `addressKey`.
-    const parameters = some.flatMap((each) => [domain_id, each, `${each}\u0002`])
-    for (const [table, build] of [
-      ['links', () => mainAddresses(domain_id, some)],
-      ['link_addresses', () => furtherAddresses(domain_id, some)],
-    ] as const) {
-      const shape = `${some.length} spellings ${table}`
-      const rows = await db.execute(new CachedQuery<FoundAddress>(shape, parameters, build))
-      for (const { account_id, link, alias, exact, url } of rows) {
-        if (account_id !== account) continue
-        found.push({ domain_id, alias, exact: exact === 1, folded: foldCase(alias), link, url })
-      }
+    const build = () => ofSpelling(domain_id, some, 0).unionAll(ofSpelling(domain_id, some, 1))
+    const parameters = [domain_id, ...some, domain_id, ...some]
+    const rows = await db.execute(new CachedQuery<FoundAddress>(`${some.length} spellings`, parameters, build))
+    for (const { account_id, exact, ...address } of rows) {
+      if (account_id === account) found.push({ ...address, domain_id, exact: exact === 1 })
     }
   }
   return found
 }
 
-type FoundAddress = Pick<Row<'links'>, 'account_id' | 'alias' | 'exact' | 'url'> & { readonly link: number }
+type FoundAddress = Pick<Row<'addresses'>, 'account_id' | 'alias' | 'exact'> &
+  Pick<KnownAddress, 'folded' | 'link' | 'url'>
 
-// With the account as a condition, or the domain outside of the alternatives, SQLite would read all links of the domain.
-function mainAddresses(domain: number, folded: readonly string[]) {
+// With the account as a condition, SQLite would read all addresses of the domain. Each part has the condition of an index.
+function ofSpelling(domain: number, folded: readonly string[], exact: 0 | 1) {
   return query
-    .selectFrom('links')
-    .select(['account_id', 'id as link', 'alias', 'exact', 'url'])
-    .where(({ or, and, eb }) =>
-      or(
-        folded.map((each) =>
-          and([eb('domain_id', '=', domain), eb('alias_folded', '>=', each), eb('alias_folded', '<', `${each}\u0002`)]),
-        ),
-      ),
-    )
-}
-
-function furtherAddresses(domain: number, folded: readonly string[]) {
-  return query
-    .selectFrom('link_addresses')
+    .selectFrom('addresses')
     .innerJoin('links', 'links.id', 'link_id')
-    .select(['links.account_id', 'link_id as link', 'link_addresses.alias', 'link_addresses.exact', 'url'])
-    .where(({ or, and, eb }) =>
-      or(
-        folded.map((each) =>
-          and([
-            eb('link_addresses.domain_id', '=', domain),
-            eb('link_addresses.alias_folded', '>=', each),
-            eb('link_addresses.alias_folded', '<', `${each}\u0002`),
-          ]),
-        ),
-      ),
-    )
+    .select([
+      'addresses.account_id',
+      'addresses.alias',
+      'addresses.alias_folded as folded',
+      'addresses.exact',
+      'link_id as link',
+      'url',
+    ])
+    .where('addresses.domain_id', '=', domain)
+    .where('addresses.alias_folded', 'in', folded)
+    .where('addresses.exact', '=', sql.lit(exact))
 }

@@ -1,31 +1,14 @@
 import { sql } from 'kysely'
-import type { Actor } from '../access/actor.ts'
-import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
-import { createdEvent, updatedEvent } from '../events/event.ts'
-import { recordEvents } from '../events/log.ts'
 import { composeText, foldCase } from '../lib/text.ts'
-import { addressKey } from '../names/alias.ts'
 import { countedMatches, type Db, parts, type Storage } from '../storage/port.ts'
-import { firstRevision, newTimes, Records, type Times, type Versioned } from '../storage/records.ts'
-import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
+import { firstRevision, Records, type Versioned } from '../storage/records.ts'
+import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { changeAddresses, lockForAddresses, type MovedLink, type NewAddress } from './addresses.ts'
-import { generateAlias, generatedLength } from './link.ts'
-import {
-  type ChangedLink,
-  changedColumns,
-  changesDestinations,
-  foldedDestinations,
-  type NamedAlias,
-  newRow,
-} from './link-rows.ts'
-import { setTags, tagsOfLink } from './link-tags.ts'
-import { type LinkRow, type LinkValues, linkColumns, linkEvents, type NewLink } from './schema.ts'
+import { tagsOfLink } from './link-tags.ts'
+import { type LinkRow, linkColumns } from './schema.ts'
 
-type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
-
-/** The history of an imported link. */
-export type LinkHistory = Readonly<Totals> & Times
+/** The clicks of a link. */
+export type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
 /** A domain that a link may be stored on. */
 export interface LinkDomain {
@@ -115,10 +98,11 @@ export function linksAfter(db: Db, account: number, after: number, limit: number
   return linksWithTotals.listAfter(db, account, after, limit)
 }
 
-/** An address that an alias reaches. The id is null for the main address. */
+/** An address that an alias reaches. */
 interface ReachedAddress {
   readonly link: number
-  readonly id: number | null
+  readonly id: number
+  readonly main: boolean
 }
 
 /**
@@ -133,20 +117,17 @@ export async function findAddressesByAlias(
   limit = 1,
 ): Promise<ReachedAddress[]> {
   const text = composeText(alias)
-  const keys = [addressKey(text, true), addressKey(text, false)]
-  const mainId = sql<number | null>`cast(null as bigint)`.as('id')
-  const main = query.selectFrom('links').select(['id as link', mainId, 'alias_folded', sql<number>`0`.as('further')])
-  const further = query
-    .selectFrom('link_addresses')
-    .select(['link_id as link', 'id', 'alias_folded', sql<number>`1`.as('further')])
-    .where('account_id', '=', account)
-    .where('alias_folded', 'in', keys)
-  const named = main.where('account_id', '=', account).where('alias_folded', 'in', keys)
-  const all =
-    domain === null
-      ? named.unionAll(further)
-      : named.where('domain_id', '=', domain).unionAll(further.where('domain_id', '=', domain))
-  return db.execute(all.orderBy('alias_folded', 'desc').orderBy('further').orderBy('link').limit(limit))
+  const own = query.selectFrom('domains').select('id').where('account_id', '=', account)
+  const domains = domain === null ? own : own.where('id', '=', domain)
+  const reached = query
+    .selectFrom('addresses')
+    .select(['link_id as link', 'id', 'main', 'exact'])
+    .where('domain_id', 'in', domains)
+  // Each part is in the condition of an index.
+  const exactly = reached.where('alias', '=', text).where('exact', '=', 1)
+  const all = reached.where('alias_folded', '=', foldCase(text)).where('exact', '=', 0).unionAll(exactly)
+  const ordered = all.orderBy('exact', 'desc').orderBy('main', 'desc').orderBy('link').limit(limit)
+  return (await db.execute(ordered)).map(({ link, id, main }) => ({ link, id, main: main === 1 }))
 }
 
 /** Lists the account's links with an address that this alias reaches: see `findAddressesByAlias`. */
@@ -223,151 +204,19 @@ export function unknownSpace(id: number): Violation {
   return new Refusal('unknown_space', { id }).at('space_id')
 }
 
-/** Generated aliases of one length that may be taken before longer aliases are tried. */
-export const clashesPerLength = 3
-
-/**
- * Stores a link on a domain of the actor's account, with a generated alias if `alias` is null; an imported link keeps its
- * history. Throws `alias_taken` if the domain has a link with the alias in any case: the unique index decides. Throws
- * `validation_failed` if the domain or the space is gone.
- */
-export async function insertLink(
-  db: Db,
-  actor: Actor,
-  domain: LinkDomain,
-  { alias, ...values }: LinkValues & Pick<NewLink, 'alias'> & Pick<NamedAlias, 'legacy'>,
-  history?: LinkHistory,
-): Promise<Versioned<LinkRow>> {
-  const { account } = actor
-  for (let clashes = 0; ; clashes++) {
-    const name = alias ?? generateAlias(generatedLength + Math.floor(clashes / clashesPerLength))
-    const stored = await tryInsert(db, actor, domain, { ...values, alias: name }, history)
-    if (stored !== undefined) return stored
-    const { space_id } = values
-    if ((await findLinkDomain(db, account, domain.id)) === undefined) throw validationFailed([unknownDomain(domain.id)])
-    const isSpaceGone = space_id !== null && (await findLinkSpace(db, account, space_id)) === undefined
-    if (isSpaceGone) throw validationFailed([unknownSpace(space_id)])
-    if (alias !== null) throw aliasTaken(alias)
-  }
-}
-
-/** Returns undefined if the alias is taken, or if the domain or the space is gone. */
-async function tryInsert(
-  db: Db,
-  actor: Actor,
-  domain: LinkDomain,
-  { tags, ...values }: LinkValues & NamedAlias,
-  history: LinkHistory | undefined,
-): Promise<Versioned<LinkRow> | undefined> {
-  const { account } = actor
-  const { created_at, updated_at, ...totals } = history ?? { ...noClicks, ...newTimes() }
-  const row = newRow(account, domain, values, { created_at, updated_at }, totals)
-  const keys = [addressKey(values.alias, false), addressKey(values.alias, true)]
-  const condition = sqlTemplate<boolean>`
-    exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
-    and (cast(${values.space_id} as bigint) is null
-      or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
-    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded in (${keys[0]}, ${keys[1]})
-      and (alias_folded = ${row.alias_folded} or alias = ${values.alias}))
-    and not exists (select 1 from link_addresses
-      where domain_id = ${domain.id} and alias_folded in (${keys[0]}, ${keys[1]})
-      and (alias_folded = ${row.alias_folded} or alias = ${values.alias}))`
-  try {
-    return await db.write(async (tx) => {
-      if (values.exact) await lockForAddresses(tx, account, [domain.id])
-      const id = await linkRecords.insertIf(tx, row, condition)
-      if (id === undefined) return undefined
-      if (history !== undefined) {
-        await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
-      }
-      if (tags.length > 0) await setTags(tx, actor, id, tags)
-      // The names have the spelling of the tags.
-      const stored = tags.length > 0 ? await findLink(tx, account, id) : newLinkRecord(id, row, domain, null, totals)
-      if (stored !== undefined) await recordEvents(tx, actor, [createdEvent(linkEvents, stored.record)])
-      return stored
-    })
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw aliasTaken(values.alias)
-    // The domain or the space was deleted during the insertion.
-    if (!(error instanceof ForeignKeyViolation)) throw error
-    const isSpace = values.space_id !== null && error.constraint?.includes('space_id')
-    throw validationFailed([isSpace ? unknownSpace(values.space_id ?? 0) : unknownDomain(domain.id)])
-  }
-}
-
 /** Returns the record of a link that has just been stored. `tags` has the names with commas between them. */
 export function newLinkRecord(
   id: number,
-  row: ReturnType<typeof newRow>,
+  row: Readonly<Omit<Row<'links'>, 'id' | 'revision'>>,
   domain: LinkDomain,
   tags: string | null,
-  totals = noClicks,
+  totals: Partial<Totals> = {},
 ): Versioned<LinkRow> {
-  const record = { id, ...row, ...totals, tags, domain_name: domain.name, revision: firstRevision }
+  const record = { id, ...row, ...noClicks, ...totals, tags, domain_name: domain.name, revision: firstRevision }
   return linkRecords.toVersioned(record)
 }
 
 const noClicks: Totals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
-
-/** What happens to the further addresses of a changed link. */
-interface AddressOptions {
-  /** Whether the previous main address becomes a further one. */
-  readonly keep_address?: boolean | undefined
-  /** The further addresses afterwards, for an undo. */
-  readonly addresses?: readonly NewAddress[] | undefined
-}
-
-/**
- * Changes the actor's link, as `Records.change` does. `before` is the link, which is locked, and so is a new domain. Throws
- * `alias_taken`, or `validation_failed` if the space is gone or a tag is unknown.
- */
-export async function changeLink(
-  tx: Db,
-  actor: Actor,
-  before: LinkRow,
-  { tags, keep_address = false, addresses, ...change }: ChangedLink & AddressOptions,
-): Promise<Versioned<LinkRow> | undefined> {
-  const { id } = before
-  const { columns, unversioned } = changedColumns(change)
-  const url_folded = changesDestinations(change)
-    ? foldedDestinations({
-        url: change.url ?? before.url,
-        rules: change.rules === undefined ? before.rules : change.rules,
-      })
-    : undefined
-  try {
-    const moved = await moveLink(tx, actor, before, { ...change, keep_address, addresses })
-    const isChanged = tags !== undefined && (await setTags(tx, actor, id, tags))
-    const all = { ...columns, ...moved?.columns, url_folded }
-    const link = served(await linkRecords.change(tx, actor.account, id, all, { unversioned, isChanged }))
-    if (link === undefined) return undefined
-    const after = { ...link.record, addresses: moved?.addresses.after ?? null }
-    const event = updatedEvent(linkEvents, { ...before, addresses: moved?.addresses.before ?? null }, after)
-    await recordEvents(tx, actor, [event])
-    return link
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? before.alias)
-    if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
-    throw error
-  }
-}
-
-/** Changes the main address of a link if the change requires it. Throws `alias_taken` and `validation_failed`. */
-async function moveLink(
-  tx: Db,
-  { account }: Actor,
-  before: LinkRow,
-  { alias, exact: isExact, domain_id, addresses, keep_address = false }: ChangedLink & AddressOptions,
-): Promise<MovedLink | undefined> {
-  const exact = isExact === undefined ? undefined : Boolean(isExact)
-  const isMoved = [alias, exact, domain_id, addresses].some((value) => value !== undefined)
-  if (!isMoved) return undefined
-  const change = { alias, exact, domain_id, addresses, keepsAddress: keep_address }
-  const { moved, clashing } = await changeAddresses(tx, account, [before], change)
-  const failure = clashing.get(before.id)
-  if (failure !== undefined) throw failure
-  return moved.get(before.id)
-}
 
 /** Returns undefined for a link whose domain is being removed. */
 function served(found: Versioned<LinkRow> | undefined): Versioned<LinkRow> | undefined {

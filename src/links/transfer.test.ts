@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
-import { newDomain, newSpace, plainLink } from '../../test/links.ts'
+import { insertLink, linkRules, newDomain, newSpace, plainLink } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
@@ -14,9 +14,10 @@ import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
 import { insertAddresses } from './addresses.ts'
+import { changeLink } from './batch-changes.ts'
 import { hashPassword } from './password.ts'
 import type { LinkValues } from './schema.ts'
-import { changeLink, findLink, insertLink, linksAfter } from './store.ts'
+import { findLink, linksAfter } from './store.ts'
 
 /** A database with the accounts 1 and 2. */
 async function newPlace(t: TestContext, engine?: 'sqlite' | 'postgres'): Promise<Storage> {
@@ -131,8 +132,7 @@ test('does not change an existing link with another value, and explains what to 
   await insertLink(storage, systemActor(1), { id: 1, name: 'a.example' }, { ...full, exact: false, alias: 'sale' })
   const text = await textOf(storage)
   const change = async (values: Partial<LinkValues> & { alias?: string }) => {
-    const link = await findLink(storage, 1, 1)
-    await changeLink(storage, systemActor(1), link?.record ?? assert.fail(), values)
+    await storage.write((tx) => changeLink(tx, systemActor(1), 1, { values }, linkRules))
   }
   const others = { ...plainLink, redirect_password: await hashPassword('Geheim') }
   const sentence =

@@ -1,5 +1,4 @@
-import { aliasTaken, Failure } from '../errors.ts'
-import { recordEvents } from '../events/log.ts'
+import { Failure } from '../errors.ts'
 import { composeText, foldCase } from '../lib/text.ts'
 import { isLegacyAlias } from '../names/alias.ts'
 import { shortUrls } from '../names/short-url.ts'
@@ -17,28 +16,12 @@ import {
   timesOf,
 } from '../transfer/transferable.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { loopViolations } from './actions.ts'
 import { storeAddress } from './address-schema.ts'
-import {
-  type Address,
-  describeAddresses,
-  findAddresses,
-  findRivals,
-  insertAddresses,
-  isLegacy,
-  lockForAddresses,
-  maxAddresses,
-  type StoredAddress,
-} from './addresses.ts'
-import { addressesEvent, conflictsIn, type LinkRow, type LinkValues, linkOf, storeLink, tagsOf } from './schema.ts'
-import {
-  findLinkDomain,
-  findLinksByAlias,
-  insertLink,
-  type LinkHistory,
-  type LinkWithTotals,
-  linksAfter,
-} from './store.ts'
+import { type Address, findAddresses, isLegacy, maxAddresses, type StoredAddress } from './addresses.ts'
+import { insertion, type LinkHistory, type LinkInsertion } from './batch-insertion.ts'
+import { succeeded } from './batch-store.ts'
+import { conflictsIn, type LinkRow, type LinkValues, linkOf, storeLink, tagsOf } from './schema.ts'
+import { findLinkDomain, findLinksByAlias, type LinkWithTotals, linksAfter } from './store.ts'
 
 /** Links in exports and imports. A link is recognized by its alias, which is unique within its domain. */
 export const linkTransfer: Transferable = {
@@ -191,40 +174,18 @@ async function store(
   const further = addresses.map((each) => ({ ...each, domain_id: localIdOf(target, 'domains', each.domain_id) }))
   const domain = await findLinkDomain(tx, account, domainId)
   if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
-  const violations = loopViolations(values, [shortUrls('https://{domain}')(domain.name, values.alias)])
-  checkedRecord({ values, violations })
-  try {
-    await requireFree(tx, account, { domain_id: domain.id, alias: values.alias, exact: values.exact }, further)
-    const { record } = await insertLink(tx, actor, domain, { ...link, legacy }, history)
-    const added = further.map((address) => ({ ...address, link_id: record.id }))
-    const changed = describeAddresses([], await insertAddresses(tx, account, added))
-    await recordEvents(tx, actor, [addressesEvent(record, changed)])
-    return { became: 'stored', id: record.id }
-  } catch (error) {
-    // After any other error, the transaction can't continue.
-    if (!(error instanceof Failure && error.code === 'alias_taken')) throw error
-    const [existing] = await findLinksByAlias(tx, account, values.alias, domain.id)
-    if (existing !== undefined && hasValues(existing, link) && (await hasAddresses(tx, account, existing, further))) {
-      return { became: 'known', id: existing.id }
-    }
-    if (existing === undefined) throw new InvalidRecord(`addresses: ${error.message}`)
-    throw new InvalidRecord(
-      `alias: ${values.alias} is there already on ${domain.name}, with other values; its id is ${existing.id}. Delete the link here, or change the alias in the file, then import again.`,
-    )
+  const row: LinkInsertion = { ...link, domain_id: domain.id, legacy, further, history }
+  const [outcome] = await insertion(actor, { kind: 'store', rows: [row] }, shortUrls('https://{domain}'))(tx)
+  if (!(outcome instanceof Failure)) return { became: 'stored', id: succeeded(outcome).record.id }
+  if (outcome.code !== 'alias_taken') checkedRecord({ values, violations: outcome.facts.violations ?? [] })
+  const [existing] = await findLinksByAlias(tx, account, values.alias, domain.id)
+  if (existing !== undefined && hasValues(existing, link) && (await hasAddresses(tx, account, existing, further))) {
+    return { became: 'known', id: existing.id }
   }
-}
-
-/** Locks the domains of a new link with further addresses. Throws `alias_taken` if one of these clashes. */
-async function requireFree(tx: Db, account: number, main: Address, further: readonly Address[]): Promise<void> {
-  if (further.length === 0) return
-  const domains = [main, ...further].map(({ domain_id }) => domain_id)
-  await lockForAddresses(tx, account, domains)
-  const taken = await findRivals(tx, account, further)
-  taken.add(main)
-  for (const address of further) {
-    if (taken.hasClash(address)) throw aliasTaken(address.alias)
-    taken.add(address)
-  }
+  if (existing === undefined) throw new InvalidRecord(`addresses: ${outcome.message}`)
+  throw new InvalidRecord(
+    `alias: ${values.alias} is there already on ${domain.name}, with other values; its id is ${existing.id}. Delete the link here, or change the alias in the file, then import again.`,
+  )
 }
 
 /** Returns whether a link has these further addresses. */

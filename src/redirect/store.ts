@@ -1,8 +1,8 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
 
 import { sql } from 'kysely'
+import { foldCase } from '../lib/text.ts'
 import type { Lifetime } from '../links/link.ts'
-import { addressKey } from '../names/alias.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import { type ReadyRules, readyRules } from '../rules/decide.ts'
 import { ruleDestinations, rulesOf } from '../rules/rule.ts'
@@ -50,9 +50,10 @@ const links = query
 
 type FoundLink = Row<'links'> & { readonly clicks: number; readonly time_zones: string | null }
 type VisitedLink = FoundLink & {
-  readonly address: number | null
+  readonly address: number
   readonly visited: string
-  readonly visited_key: string
+  readonly is_exact: number
+  readonly main: number
 }
 // Domains that are being removed belong to account 0.
 const allDomains = query.selectFrom('domains').where('account_id', '<>', 0)
@@ -68,42 +69,31 @@ export interface FoundAddress {
 
 /** Finds what an alias in NFC reaches on a domain: the exact address with this spelling, or the one that ignores case. */
 export async function findServedLink(db: Db, domain: number, alias: string): Promise<FoundAddress> {
-  const [key, folded] = [addressKey(alias, true), addressKey(alias, false)]
-  // The keys of all spellings follow each other in the index.
-  const end = `${folded}\u0002`
+  const folded = foldCase(alias)
+  // Each part has the condition of an index.
   const build = () => {
-    const main = query
-      .selectFrom('links')
-      .select([
-        'id as link_id',
-        sql<number | null>`null`.as('address'),
-        'alias as visited',
-        'alias_folded as visited_key',
-      ])
-      .where('domain_id', '=', domain)
-      .where('alias_folded', '>=', folded)
-      .where('alias_folded', '<', end)
-    const further = query
-      .selectFrom('link_addresses')
-      .select(['link_id', 'id as address', 'alias as visited', 'alias_folded as visited_key'])
-      .where('domain_id', '=', domain)
-      .where('alias_folded', '>=', folded)
-      .where('alias_folded', '<', end)
+    const ofSpelling = (exact: 0 | 1) =>
+      query
+        .selectFrom('addresses')
+        .select(['link_id', 'id as address', 'alias as visited', 'exact as is_exact', 'main'])
+        .where('domain_id', '=', domain)
+        .where('alias_folded', '=', folded)
+        .where('exact', '=', sql.lit(exact))
     return query
-      .selectFrom(main.unionAll(further).as('addresses'))
+      .selectFrom(ofSpelling(0).unionAll(ofSpelling(1)).as('addresses'))
       .innerJoin('links', 'links.id', 'addresses.link_id')
       .selectAll('links')
-      .select(['address', 'visited', 'visited_key', clicks.as('clicks'), timeZones.as('time_zones')])
-      .orderBy(sql`case visited_key when ${key} then 0 when ${folded} then 1 else 2 end`)
+      .select(['address', 'visited', 'is_exact', 'main', clicks.as('clicks'), timeZones.as('time_zones')])
+      .orderBy(sql`case when is_exact = 0 then 1 when visited = ${alias} then 0 else 2 end`)
       .limit(2)
   }
-  const parameters = [domain, folded, end, domain, folded, end, key, folded, 2]
+  const parameters = [domain, folded, domain, folded, alias, 2]
   const rows = await db.execute(new CachedQuery<VisitedLink>('visited link', parameters, build))
   const [row] = rows
-  const isFound = row !== undefined && (row.visited_key === key || row.visited_key === folded)
+  const isFound = row !== undefined && (row.is_exact === 0 || row.visited === alias)
   return {
-    link: isFound ? servedLink({ ...row, alias: row.visited }, row.address) : null,
-    ignoresCase: rows.length === 0 || (rows.length === 1 && row?.visited_key === folded),
+    link: isFound ? servedLink({ ...row, alias: row.visited }, row.main === 1 ? null : row.address) : null,
+    ignoresCase: rows.length === 0 || (rows.length === 1 && row?.is_exact === 0),
   }
 }
 

@@ -19,15 +19,20 @@ export interface Db {
    * - It does not catch the error of a statement, because the transaction on PostgreSQL has failed with it.
    * - It may run again after a conflict. Before it changes a record, it reads it with `.forUpdate()`.
    */
-  write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
+  write<T>(work: (db: Transaction) => Promise<T>, isolation?: Isolation): Promise<T>
+}
+
+export interface Transaction extends Db {
+  /** Returns ids for records that the transaction will store in a table, in ascending order. No other transaction gets them. */
+  newIds(table: 'links', count: number): Promise<readonly number[]>
 }
 
 /** `serializable` is for decisions that depend on missing records. By default, commits of others become visible. */
 export type Isolation = 'default' | 'serializable'
 
 /** Returns a transaction, which writes join. `execute` runs a query in it. */
-export function transactionOf(execute: Db['execute']): Db {
-  const transaction: Db = { execute, write: (work) => work(transaction) }
+export function transactionOf(execute: Db['execute'], newIds: Transaction['newIds']): Transaction {
+  const transaction: Transaction = { execute, newIds, write: (work) => work(transaction) }
   return transaction
 }
 
@@ -75,7 +80,7 @@ export interface BatchWriterOptions {
 /** A separate connection, for a worker thread that writes batches. */
 export interface BatchWriter {
   /** See `Db.write`. After `database_unavailable` it is unknown whether the transaction was committed. */
-  write<T>(work: (db: Db) => Promise<T>): Promise<T>
+  write<T>(work: (db: Transaction) => Promise<T>): Promise<T>
   /** Overwrites deleted rows of a table in the file. Throws `database_unavailable` if readers prevent it. */
   scrub(table: 'click_salts' | 'click_days' | 'events'): Promise<void>
   /** Waits for the transactions under way, then closes. Idempotent. */

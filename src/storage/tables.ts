@@ -218,7 +218,7 @@ export interface Database extends ImportTables {
     domain_id: number
     space_id: number | null
     alias: string
-    /** The key of the main address: see `addressKey`. */
+    /** The folded alias. For an exact address, the alias follows: see `addressKey`. */
     alias_folded: string
     exact: Generated<number>
     legacy: Generated<number>
@@ -245,8 +245,8 @@ export interface Database extends ImportTables {
     status: string
     status_due_at: string | null
   }
-  /** The further addresses of links. `clicks` are human. */
-  link_addresses: {
+  /** The addresses of links. A link has one main address. */
+  addresses: {
     id: Generated<number>
     account_id: number
     link_id: number
@@ -255,6 +255,9 @@ export interface Database extends ImportTables {
     alias_folded: string
     exact: number
     legacy: number
+    /** 1 for the main address, of which the link has a copy, otherwise 0. */
+    main: number
+    /** Human clicks. The main address has the rest of the link's clicks, whatever its row says. */
     clicks: Generated<number>
     created_at: string
   }

@@ -210,19 +210,13 @@ function sumOf(json: RawBuilder<unknown>) {
 
 /** Returns the addresses of the account's link, such as `go.acme.com/sale`, by their ids; the main one by null. */
 export async function addressesOfLink(db: Db, account: number, link: number): Promise<Map<number | null, string>> {
-  const name = sql<string>`domains.name || '/' || alias`.as('name')
-  const main = query
-    .selectFrom('links')
-    .select([sql<number | null>`null`.as('id'), name])
-    .where('links.id', '=', link)
-  const further = query.selectFrom('link_addresses').select(['link_addresses.id', name]).where('link_id', '=', link)
-  const rows = [
-    ...(await db.execute(main.innerJoin('domains', 'domains.id', 'domain_id').where('links.account_id', '=', account))),
-    ...(await db.execute(
-      further.innerJoin('domains', 'domains.id', 'domain_id').where('link_addresses.account_id', '=', account),
-    )),
-  ]
-  return new Map(rows.map(({ id, name }) => [id, name]))
+  const addresses = query
+    .selectFrom('addresses')
+    .innerJoin('domains', 'domains.id', 'domain_id')
+    .select(['addresses.id', 'main', sql<string>`domains.name || '/' || alias`.as('name')])
+    .where('link_id', '=', link)
+    .where('addresses.account_id', '=', account)
+  return new Map((await db.execute(addresses)).map(({ id, main, name }) => [main === 1 ? null : id, name]))
 }
 
 /** The kinds of records that group the links of an account. */

@@ -3,7 +3,7 @@ import { findTimeZones, isFirstAccount } from '../../accounts/store.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
-import { countLinks } from '../../domains/store.ts'
+import { countAddresses } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Exchange } from '../../http/exchange.ts'
@@ -59,7 +59,7 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
     columns: (account, rows) => listColumns(storage, account, rows),
     details: (...shown) => domainDetails(services, checks, ...shown),
     deletion: async ({ id, name_unicode }, total, links, account) => {
-      const further = await countLinks(storage, account, id, 'link_addresses')
+      const { further } = await countAddresses(storage, account, id)
       const counts = [
         ...(total > 0 ? [links] : []),
         ...(further > 0 ? [quantity(further, 'further address', 'further addresses')] : []),

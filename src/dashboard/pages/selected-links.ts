@@ -6,6 +6,7 @@ import { icon } from '../../frame/icons.ts'
 import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
+import type { RunBatch } from '../../links/batch.ts'
 import type { BulkLink } from '../../links/bulk.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
@@ -36,6 +37,7 @@ export interface Selection {
     readonly storage: Storage
     readonly shortUrl: ShortUrl
     readonly actions: { readonly links: LinkActions }
+    readonly runBatch: RunBatch
   }
 }
 

@@ -3,9 +3,12 @@
 import { domainRecords } from '../../domains/store.ts'
 import { validationFailed } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import { foldCase } from '../../lib/text.ts'
 import { maxAddresses } from '../../links/addresses.ts'
 import type { BatchChange } from '../../links/batch.ts'
-import { type BulkLink, type MoveConflict, type MovePlan, planMove, planReplacement } from '../../links/bulk.ts'
+import type { Update } from '../../links/batch-changes.ts'
+import type { PreviewedRow } from '../../links/batch-preview.ts'
+import type { BulkLink } from '../../links/bulk.ts'
 import { maxTags } from '../../links/link.ts'
 import { findLinkWarnings } from '../../links/link-warnings.ts'
 import { type Replacement, replacedParts } from '../../links/replacement.ts'
@@ -198,30 +201,35 @@ async function askForReplacement(
 /** Shows the first old and new destinations, and asks whether to change all. */
 async function askToReplace(selection: Selection, links: readonly BulkLink[], replacement: Replacement) {
   const { storage, actions } = selection.services
-  const plan = await planReplacement(storage, selection.actor.account, links, replacement, actions.links.rules)
-  const { changes, conflicts, unchanged } = plan
+  const rows = await previewed(selection, links, { values: {}, replacement })
+  const conflicts = rows.filter(({ failure }) => failure !== null)
+  const changes = rows.filter(({ isChanged }) => isChanged)
+  const unchanged = rows.length - conflicts.length - changes.length
   const others = [
     ...(unchanged > 0
       ? [`${quantity(unchanged, 'link')} without this text stay${unchanged === 1 ? 's' : ''} unchanged.`]
       : []),
     ...(conflicts.length > 0 ? [`${quantity(conflicts.length, 'link')} can’t be changed:`] : []),
   ]
-  const reasons = conflicts.map(
-    ({ link, violation: { refusal } }) => html`${linkTo(link, selection)}: ${refusal.forForm(linkLabels.url)}`,
-  )
+  const reasons = conflicts.map(({ link, failure }) => {
+    const reason = failure?.facts.violations?.[0]?.refusal.forForm(linkLabels.url) ?? failure?.message
+    return html`${linkTo(link, selection)}: ${reason ?? ''}`
+  })
   const remarks = html`${others.map((each) => html`<p>${each}</p>`)}${shortList(reasons)}`
   if (changes.length === 0) return askForReplacement(selection, links, {}, remarks)
   const shown = changes.slice(0, shownChanges)
   const more = changes.length - shown.length
   const value = (when: string, url: string) =>
     html`<span class="hidden-text">${when}: </span><bdi>${breakableUrl(url)}</bdi>`
-  const after = new Map(shown.flatMap(({ urls }) => urls.map(([, url]) => [url, { url }])))
+  const after = new Map(shown.flatMap(({ destinations: urls }) => urls.map(([, url]) => [url, { url }])))
   const warningsOf = await findLinkWarnings(storage, selection.actor.account, [...after.values()], actions.links.rules)
   const notes = (url: string) => warningNotes(warningsOf(after.get(url) ?? {}), selection.actor)('url')
   const pair = ([before, now]: readonly [string, string]) =>
     html`<dd><del>${value('Before', before)}</del></dd><dd><ins>${value('After', now)}</ins>${notes(now)}</dd>`
-  const rows = shown.map(({ link, urls }) => html`<div><dt>${linkTo(link, selection)}</dt>${urls.map(pair)}</div>`)
-  const preview = html`<dl class="changed">${rows}</dl>`
+  const items = shown.map(
+    ({ link, destinations: urls }) => html`<div><dt>${linkTo(link, selection)}</dt>${urls.map(pair)}</div>`,
+  )
+  const preview = html`<dl class="changed">${items}</dl>`
   const verb = `Change ${quantity(changes.length, 'destination')}`
   const parts = {
     fields: { ...replacement },
@@ -231,7 +239,7 @@ async function askToReplace(selection: Selection, links: readonly BulkLink[], re
     verb,
     weight: 'primary',
   } as const
-  return question(selection, parts, [changes.map(({ link }) => link.id), shown.map(({ urls }) => urls)])
+  return question(selection, parts, [changes.map(({ id }) => id), shown.map(({ destinations }) => destinations)])
 }
 
 const effects = {
@@ -282,8 +290,7 @@ async function askToChangeDomain(
   const { keep_addresses, confirmed } = selection.fields
   // The box is checked at first.
   const keepsAddress = confirmed !== 'true' || keep_addresses === 'true'
-  const { storage, shortUrl } = services
-  const plan = await planMove(storage, actor.account, links, found.record, keepsAddress, shortUrl)
+  const plan = await planMove(selection, links, { domain_id: domainId, keep_address: keepsAddress })
   const remarks = remarksOn(plan, links.length, name).map((each) => html`<p>${each}</p>`)
   const notes = html`${remarks}${shortList(plan.conflicts.map(({ link }) => linkTo(link, selection)))}`
   if (plan.moving.length === 0) {
@@ -311,9 +318,46 @@ async function askToChangeDomain(
   )
 }
 
+/** What would happen to links that move to a domain. */
+interface MovePlan {
+  readonly moving: readonly BulkLink[]
+  readonly conflicts: readonly { readonly link: BulkLink; readonly reason: Obstacle }[]
+  /** The number of links that are on the domain already. */
+  readonly there: number
+}
+
+/** Why a link can't move. `repeated`: another of the links takes the address. `full`: it can't keep another address. */
+type Obstacle = 'taken' | 'repeated' | 'loops' | 'full'
+
+async function planMove(selection: Selection, links: readonly BulkLink[], values: Update['values']): Promise<MovePlan> {
+  const leaving = links.filter(({ domain_id }) => domain_id !== values.domain_id)
+  const rows = await previewed(selection, leaving, { values })
+  const moving = rows.filter(({ failure }) => failure === null).map(({ link }) => link)
+  const moved = new Set(moving.map(({ alias }) => foldCase(alias)))
+  const conflicts = rows.flatMap(({ link, failure }) => {
+    if (failure === null) return []
+    const clash = moved.has(foldCase(link.alias)) ? 'repeated' : 'taken'
+    const isLoop = failure.facts.violations?.some(({ code }) => code === 'loops')
+    return { link, reason: failure.code === 'alias_taken' ? clash : isLoop ? 'loops' : 'full' } as const
+  })
+  return { moving, conflicts, there: links.length - leaving.length }
+}
+
+/** Returns what a change would do to links. */
+async function previewed(
+  { actor, services }: Selection,
+  links: readonly BulkLink[],
+  change: Omit<Update, 'kind' | 'ids'>,
+) {
+  const update = { kind: 'update', ids: links.map(({ id }) => id), ...change } as const
+  const request = { actor, change: update, isAtomic: false, claim: null, hasResults: false, isPreview: true }
+  const { preview } = await services.runBatch(request)
+  return links.map((link, at) => ({ link, ...(preview[at] as PreviewedRow) }))
+}
+
 /** Returns sentences about the links that stay where they are. */
 function remarksOn({ conflicts, there }: MovePlan, all: number, domain: string): Part[] {
-  const count = (reason: MoveConflict['reason']) => conflicts.filter((each) => each.reason === reason).length
+  const count = (reason: Obstacle) => conflicts.filter((each) => each.reason === reason).length
   const of = (some: number) => `${formatCount(some)} of ${quantity(all, 'alias', 'aliases')}`
   const [taken, repeated, looping, full] = [count('taken'), count('repeated'), count('loops'), count('full')]
   const are = (some: number) => (some === 1 ? 'is' : 'are')

@@ -8,7 +8,7 @@ import { applyToAll } from './selection.ts'
 const actor = commandActor(1, 'Ana')
 const ids = Array.from({ length: 1_100 }, (_, n) => n + 1)
 const change = (some: readonly number[]) => ({ kind: 'delete', ids: some }) as const
-const response = { body: new Uint8Array(), isReplayed: false }
+const response = { body: new Uint8Array(), isReplayed: false, preview: [] }
 
 /** Returns a function that applies as many batches, all rows of each, and then fails. */
 function failsAfter(parts: number) {

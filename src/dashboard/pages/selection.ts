@@ -6,7 +6,8 @@ import { positiveInteger } from '../../forms/rules.ts'
 import { type Fields, readText } from '../../http/form-encoding.ts'
 import { html, type Part } from '../../http/html.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
-import type { BatchChange, BatchResponse, RunBatch } from '../../links/batch.ts'
+import type { BatchChange, BatchResponse } from '../../links/batch.ts'
+import { changedTogether } from '../../links/batch-preview.ts'
 import { findBulkLinks, matchingLinks } from '../../links/bulk.ts'
 import { setForm, tagChangeForm } from '../../links/bulk-schema.ts'
 import { maxBulkLinks } from '../../links/link.ts'
@@ -32,11 +33,8 @@ import { common, compareShown, isSameQuestion, type Question, type Selection } f
 import { askAbout, countToType, type Destination, type LinkAction, limits } from './selection-questions.ts'
 
 const home = '/app/links'
-/** Links in one transaction, so that other writes get their turn after about 50 ms. */
-const partSize = 500
 
 type Services = Selection['services'] & {
-  readonly runBatch: RunBatch
   readonly semaphores: { readonly selections: Semaphore }
 }
 
@@ -252,8 +250,8 @@ async function moveTo(to: Destination, selection: Selection): Promise<LinkAction
   const { kind, id } = to
   if (kind === 'domain') {
     const codes = { several: 'links-on-domain', none: 'links-not-moved' } as const
-    const keepsAddresses = selection.fields.keep_addresses === 'true'
-    return { what: 'move', asks: true, change: update({ values: { domain_id: id }, keepsAddresses }), ...codes, to }
+    const keep_address = selection.fields.keep_addresses === 'true'
+    return { what: 'move', asks: true, change: update({ values: { domain_id: id, keep_address } }), ...codes, to }
   }
   const change = await settingOf({ space_id: id === 0 ? '' : String(id) }, selection)
   return { what: 'move', asks: false, change, several: id === 0 ? 'links-without-space' : 'links-moved', to }
@@ -278,8 +276,8 @@ export async function applyToAll(
 ): Promise<Notice> {
   const done: BatchResponse[] = []
   try {
-    for (let at = 0; at < ids.length; at += partSize) {
-      const part = change(ids.slice(at, at + partSize))
+    for (let at = 0; at < ids.length; at += changedTogether) {
+      const part = change(ids.slice(at, at + changedTogether))
       done.push(await runBatch({ actor, change: part, isAtomic: false, claim: null, hasResults: false }))
     }
   } catch (error) {

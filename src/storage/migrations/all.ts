@@ -1,5 +1,6 @@
 import type { MigrationStep, Migrations } from '../migrate.ts'
 import { accountTables } from './accounts.ts'
+import { addressRows } from './address-rows.ts'
 import { addressTables } from './addresses.ts'
 import { clickTotals } from './click-totals.ts'
 import { clickTables } from './clicks.ts'
@@ -30,6 +31,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0011-imports': importTables,
   '0012-import-errors': ({ json }) => [`alter table imports add column error ${json}`],
   '0013-import-warnings': ({ text }) => [`alter table import_rows add column warnings ${text}`],
+  '0014-address-rows': addressRows,
 }
 
 /** Returns the migrations for one engine, by name. */

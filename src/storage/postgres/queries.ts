@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type CompiledQuery, PostgresQueryCompiler } from 'kysely'
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
 import { compilerOf } from '../compiler.ts'
-import { type Db, type Isolation, transactionOf, type Values } from '../port.ts'
+import { type Isolation, type Transaction, transactionOf, type Values } from '../port.ts'
 import { isSerializationFailure, translated } from './errors.ts'
 import type { Pool } from './pool.ts'
 
@@ -56,14 +56,23 @@ const begin: Readonly<Record<Isolation, string>> = {
 }
 
 /** See `Db.write`. */
-export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
+export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Transaction) => Promise<T>): Promise<T> {
   return retry(() => pool.with((client) => transactOn(client, isolation, work)))
 }
 
-async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
+async function transactOn<T>(
+  client: PoolClient,
+  isolation: Isolation,
+  work: (db: Transaction) => Promise<T>,
+): Promise<T> {
   await send(client, { text: begin[isolation] })
   try {
-    const result = await work(transactionOf((query) => execute(client, compiledForPostgres(query))))
+    const result = await work(
+      transactionOf(
+        (query) => execute(client, compiledForPostgres(query)),
+        (table, count) => newIds(client, table, count),
+      ),
+    )
     // If a statement failed, the server rolls back, even if `work` caught the error.
     const { command } = await send(client, { text: 'commit' })
     if (command !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
@@ -72,6 +81,11 @@ async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db
     await send(client, { text: 'rollback' })
     throw error
   }
+}
+
+async function newIds(client: ClientBase, table: string, count: number): Promise<number[]> {
+  const next = "select nextval(pg_get_serial_sequence($1, 'id')) as id from generate_series(1, $2)"
+  return (await execute<{ id: number }>(client, { sql: next, parameters: [table, count] })).map(({ id }) => id)
 }
 
 const maxAttempts = 10

@@ -14,13 +14,13 @@ import type {
   ChangePosition,
   Changes,
   DatabaseCondition,
-  Db,
   Isolation,
   Listing,
   Meter,
   Page,
   Storage,
   StorageLocation,
+  Transaction,
   Values,
 } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
@@ -65,7 +65,7 @@ export class PostgresStorage implements Storage {
     return this.#awaited(isRead(compiled.query) ? run() : retry(run))
   }
 
-  write<T>(work: (db: Db) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
+  write<T>(work: (db: Transaction) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
     return this.#awaited(transact(this.#pool, isolation, work))
   }
 

@@ -3,7 +3,7 @@ import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { compilerOf } from '../compiler.ts'
-import { type Db, type Meter, transactionOf } from '../port.ts'
+import { type Meter, type Transaction, transactionOf } from '../port.ts'
 import { type Connection, isBusy, type SqlText } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
@@ -34,7 +34,7 @@ interface QueuedWrite {
  */
 export class GroupCommit {
   readonly #connection: Connection
-  readonly #transaction: Db
+  readonly #transaction: Transaction
   readonly #lockTimeoutMs: number
   readonly #seconds = new Histogram(durations)
   readonly #sizes = new Histogram(groupSizes)
@@ -52,12 +52,15 @@ export class GroupCommit {
 
   constructor(connection: Connection, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
-    this.#transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
+    this.#transaction = transactionOf(
+      async (query) => connection.execute(compiledForSqlite(query)),
+      async (table, count) => newIds(connection, table, count),
+    )
     this.#lockTimeoutMs = lockTimeoutMs
   }
 
   /** See `Db.write`. Throws `overloaded` if too many transactions wait. */
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  write<T>(work: (db: Transaction) => Promise<T>): Promise<T> {
     return this.#enqueue(() => work(this.#transaction), false)
   }
 
@@ -165,3 +168,10 @@ class Compiler extends SqliteQueryCompiler {
 }
 
 export const compiledForSqlite = compilerOf(new Compiler())
+
+/** Returns the ids that follow the highest one that a table has had. Rows that are stored with them raise it. */
+function newIds(connection: Connection, table: string, count: number): number[] {
+  const highest = { sql: 'select seq from sqlite_sequence where name = ?', parameters: [table] }
+  const [{ seq } = { seq: 0 }] = connection.execute<{ seq: number }>(highest)
+  return Array.from({ length: count }, (_, at) => seq + 1 + at)
+}

@@ -11,12 +11,12 @@ import type {
   ChangePosition,
   Changes,
   DatabaseCondition,
-  Db,
   Listing,
   Meter,
   Page,
   Storage,
   StorageLocation,
+  Transaction,
   Values,
 } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
@@ -57,7 +57,7 @@ export class SqliteStorage implements Storage {
     return this.#commits.writeOne(() => this.#writer.execute<Row>(compiled))
   }
 
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  write<T>(work: (db: Transaction) => Promise<T>): Promise<T> {
     return this.#commits.write(work)
   }
 
