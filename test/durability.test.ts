@@ -304,7 +304,7 @@ test('SIGKILL during a move of many links leaves each link moved or not, and its
   const { server, storage } = await startWithStorage(t)
   const { id: from } = await server.stored('/domains', { name: 'from.acme.com' })
   const { id: to } = await server.stored('/domains', { name: 'to.acme.com' })
-  await storage.execute(fillLinks({ account: 1, domain: from }, 1, 3_000))
+  await fillLinks(storage, { account: 1, domain: from }, 1, 3_000)
   const moved = query.selectFrom('links').select('id').where('domain_id', '=', to).orderBy('id')
   const browser = await signedIn(server)
   const list = `/app/links?domain_id=${from}`
@@ -335,7 +335,7 @@ test('after a SIGKILL, the next start finishes a removal and serves the other li
   await server.stored('/domains', { name: 'go.acme.com' })
   await server.stored('/links', { alias: 'sale', url: 'https://acme.com/sale', redirect_status: 307 })
   const { id } = await server.stored('/domains', { name: 'doomed.acme.com' })
-  for (const from of [1, 3_001]) await storage.execute(fillLinks({ account: 1, domain: id }, from, 3_000))
+  for (const from of [1, 3_001]) await fillLinks(storage, { account: 1, domain: id }, from, 3_000)
   const count = async () => Number((await storage.execute(linksOn({ id })))[0]?.count)
   assert.equal(await count(), 6_000)
   const removed = server.ask('DELETE', `/domains/${id}?links=delete`).catch(whenCut)

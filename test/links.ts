@@ -5,7 +5,6 @@ import { type Actor, systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { foldCase } from '../src/lib/text.ts'
-import { insertAddresses } from '../src/links/addresses.ts'
 import { insertLink as insert, type LinkHistory } from '../src/links/batch-insertion.ts'
 import type { LinkRules } from '../src/links/link-violations.ts'
 import { type LinkRow, type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
@@ -56,6 +55,18 @@ export function insertLink(
   return insert(db, actor, { ...values, domain_id: domain.id, ...(history && { history }) }, linkRules.shortUrl)
 }
 
+/** Stores the main addresses of links that were stored without the batch engine. */
+const missingAddresses = query
+  .insertInto('addresses')
+  .columns(['account_id', 'link_id', 'domain_id', 'alias', 'alias_folded', 'exact', 'legacy', 'created_at', 'main'])
+  .expression(
+    query
+      .selectFrom('links')
+      .select(['account_id', 'id', 'domain_id', 'alias', 'alias_folded', 'exact', 'legacy', 'created_at'])
+      .select(sql<number>`1`.as('main'))
+      .where(sql<boolean>`not exists (select 1 from addresses where link_id = links.id)`),
+  )
+
 /** Stores a link; returns its id. */
 export async function newLink(
   db: Db,
@@ -75,9 +86,8 @@ export async function newLink(
     updated_at: at,
   })
   const [row] = await db.execute(insertion.returning('id'))
-  const { id } = row as { id: number }
-  await insertAddresses(db, account, [{ link_id: id, domain_id: domain, alias, exact: false, main: true }])
-  return id
+  await db.execute(missingAddresses)
+  return (row as { id: number }).id
 }
 
 const at = '2026-11-22T10:00:00.000Z'
@@ -100,7 +110,11 @@ export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>)
 
 export const setUrl = ({ id, url }: { id: number; url: string }) => edit(id, { url })
 
-export const setAlias = ({ id, alias }: { id: number; alias: string }) => edit(id, { alias, alias_folded: alias })
+export async function setAlias(db: Db, id: number, alias: string): Promise<void> {
+  const columns = { alias, alias_folded: alias }
+  await db.execute(query.updateTable('addresses').set(columns).where('link_id', '=', id).where('main', '=', 1))
+  await db.execute(edit(id, columns))
+}
 
 /** Changes columns of a link, as an edit does. */
 function edit(id: number, columns: Partial<Row<'links'>>) {
@@ -155,8 +169,13 @@ export const countChanges = () =>
     .select((e) => e.fn.countAll<number>().as('changes'))
 
 /** Stores `count` links on a domain, with the aliases `l` and a number, from `first` on. */
-export const fillLinks = ({ account, domain }: { account: number; domain: number }, first: number, count: number) =>
-  query
+export async function fillLinks(
+  db: Db,
+  { account, domain }: { account: number; domain: number },
+  first: number,
+  count: number,
+): Promise<void> {
+  const insertion = query
     .insertInto('links')
     .columns([
       'account_id',
@@ -178,3 +197,6 @@ export const fillLinks = ({ account, domain }: { account: number; domain: number
           'active', '${at}', '${at}'`,
       ),
     )
+  await db.execute(insertion)
+  await db.execute(missingAddresses)
+}

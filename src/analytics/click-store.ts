@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
@@ -28,7 +29,7 @@ import {
 /** Clicks of one link at one time, of the same visitor. More than one only if the visitor is unknown. */
 export interface Click {
   readonly link: number
-  /** The further address of the link that was visited; null or absent for the main one. */
+  /** The visited address of the link. Days of earlier versions lack it for the main one. */
   readonly addressId?: number | null
   /** Unix milliseconds. For private visits the start of the hour, and `seenMs` is the time of the visit. */
   readonly atMs: number
@@ -286,20 +287,30 @@ function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick): void {
   addPeople(facts.breakdowns.addresses, click.addressId ?? null, click.count)
 }
 
-/** Adds human clicks to the further addresses that are still there. */
+/** Addresses that one statement changes. */
+const addressesTogether = 64
+
+/** Adds human clicks to the addresses that are still there. */
 async function addToAddresses(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const people = new Map<number, number>()
   for (const { click } of clicks) {
     const { addressId = null, count } = click
     if (addressId !== null && click.class === 'person') people.set(addressId, (people.get(addressId) ?? 0) + count)
   }
-  for (const [id, more] of [...people].sort(([a], [b]) => a - b)) {
-    const build = () =>
-      query
+  const sorted = [...people].sort(([a], [b]) => a - b)
+  for (const some of parts(sorted, addressesTogether)) {
+    const ids = some.map(([id]) => id)
+    const build = () => {
+      const more = sql.join(
+        some.map(([id, count]) => sql`when ${id} then cast(${count} as bigint)`),
+        sql` `,
+      )
+      return query
         .updateTable('addresses')
-        .set(({ eb }) => ({ clicks: eb('clicks', '+', more) }))
-        .where('id', '=', id)
-    await tx.execute(new CachedQuery('click of address', [more, id], build))
+        .set({ clicks: sql`clicks + case id ${more} end` })
+        .where('id', 'in', ids)
+    }
+    await tx.execute(new CachedQuery(`clicks of ${some.length} addresses`, [...some.flat(), ...ids], build))
   }
 }
 

@@ -91,7 +91,7 @@ function fullDay(): DayFacts {
 test('uses the same memory for a batch that changes many days', async (t) => {
   const { storage, account, domain, link, worker } = await here(t, smallHeap)
   const count = 400
-  await storage.execute(fillLinks({ account, domain }, link + 1, count))
+  await fillLinks(storage, { account, domain }, link + 1, count)
   const full = encodeDay(fullDay())
   const ids = Array.from({ length: count }, (_, n) => link + 1 + n)
   const rows = ids.map((id) => ({ scope: clickLevels.link, day: 0, id, domain_id: null, space_id: null, ...full }))

@@ -81,7 +81,7 @@ test('counts all links of a domain or a tag, and up to 10,000 links of a space',
   await say('domains create go.acme.com')
   await say('spaces create Summer')
   await say('tags create Sale')
-  for (const first of [1, 5_001]) await storage.execute(fillLinks({ account: 1, domain: 1 }, first, 5_000))
+  for (const first of [1, 5_001]) await fillLinks(storage, { account: 1, domain: 1 }, first, 5_000)
   const asked = async (line: string) => (await run(line, typed(['n\n']))).stderr
   await say('links update l1 --tag Sale')
   assert.match(await asked('domains delete 1 --links delete'), /\? Its 10,000 links will be deleted, too\. /)

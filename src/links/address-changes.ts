@@ -1,5 +1,4 @@
 /** Changes of the main addresses of links, and what they do to further ones. */
-import { sql } from 'kysely'
 import { aliasTaken, type Failure, validationFailed } from '../errors.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -145,14 +144,11 @@ export function planAddresses(link: number, stored: readonly StoredAddress[], ch
   }
 }
 
-const restOfClicks = sql<number>`(select clicks from link_clicks where link_id = addresses.link_id)
-  - (select coalesce(sum(clicks), 0) from addresses as further where further.link_id = addresses.link_id and further.main = 0)`
-
-/** Makes stored addresses main or further ones. The previous main address gets the rest of the link's clicks. */
+/** Makes stored addresses main or further ones. */
 async function changeMainRows(tx: Db, account: number, plans: readonly Plan[]): Promise<void> {
   const rows = query.updateTable('addresses').where('account_id', '=', account)
   for (const some of parts(plans.flatMap(({ demoted }) => idsOf(demoted)))) {
-    await tx.execute(rows.set({ main: 0, clicks: restOfClicks }).where('id', 'in', some))
+    await tx.execute(rows.set({ main: 0 }).where('id', 'in', some))
   }
   for (const some of parts(plans.flatMap(({ promoted }) => idsOf(promoted)))) {
     await tx.execute(rows.set({ main: 1 }).where('id', 'in', some))

@@ -162,9 +162,17 @@ function insertedLink(
   now: ReturnType<typeof newTimes>,
 ): InsertedLink {
   const { domain_id: _, tags: __, history, further = [], isImported: ___, ...values } = link
+  const { clicks = 0 } = history ?? {}
   const times = { created_at: history?.created_at ?? now.created_at, updated_at: history?.updated_at ?? now.updated_at }
-  const row = newRow(account, domain, { ...values, alias }, times, { folded, clicks: history?.clicks ?? 0 })
-  const main = { domain_id: domain.id, alias, exact: values.exact, created_at: times.created_at }
+  const row = newRow(account, domain, { ...values, alias }, times, { folded, clicks })
+  const own = clicks - further.reduce((sum, address) => sum + (address.clicks ?? 0), 0)
+  const main = {
+    domain_id: domain.id,
+    alias,
+    exact: values.exact,
+    clicks: Math.max(0, own),
+    created_at: times.created_at,
+  }
   return { row, addresses: [main, ...further] }
 }
 

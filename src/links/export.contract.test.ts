@@ -82,7 +82,7 @@ describe('GET /links/export', () => {
 
   test('has every link of many batches, and no link of another account', async () => {
     const at = await newPlace(app)
-    await app.storage.execute(fillLinks({ account: at.account, domain: at.domain.id }, 1, 350))
+    await fillLinks(app.storage, { account: at.account, domain: at.domain.id }, 1, 350)
     await place.link()
     const aliases = (await exported('', at)).map(({ alias }) => alias)
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe('GET /links/export', () => {
         }),
     })
     const at = await newPlace(broken)
-    await broken.storage.execute(fillLinks({ account: at.account, domain: at.domain.id }, 1, 250))
+    await fillLinks(broken.storage, { account: at.account, domain: at.domain.id }, 1, 250)
     assert.equal((await at.send('GET', path, { seesOverload: true })).status, 503)
     failing = calls + 2
     await assert.rejects(at.send('GET', path))

@@ -232,7 +232,7 @@ test('200 with exact totals without search and filter, and up to 10 000 with eit
   // Small statements end before the timeout of PostgreSQL on a busy machine, too.
   for (let first = 1; first <= count; first += 2_000) {
     const some = Math.min(2_000, count - first + 1)
-    await app.storage.execute(fillLinks({ account, domain: domain.id }, first, some))
+    await fillLinks(app.storage, { account, domain: domain.id }, first, some)
   }
   const totals = async (query: string) => {
     const { meta, links } = (await own.send('GET', `/links?${query}`)).body

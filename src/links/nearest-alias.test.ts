@@ -60,7 +60,7 @@ test('finds only links of the account, and links that match the filters', async 
 
 test('finds an old alias among many by its pieces, with a bounded number of candidates', async () => {
   const { account, domain, near } = await accountWith('black-friday', 'webinar')
-  await storage.execute(fillLinks({ account, domain }, 1, 2_000))
+  await fillLinks(storage, { account, domain }, 1, 2_000)
   const limits: number[] = []
   const list: Storage['list'] = (listing) => {
     limits.push(listing.limit)

@@ -86,7 +86,7 @@ test('caches all domains, and a link after its first visit', async (t) => {
     { ...link },
     {
       id,
-      address: null,
+      address: 1,
       alias: 'Sale',
       disabled: false,
       active_period_start_at: null,
@@ -111,7 +111,7 @@ test('applies changes of this process immediately', async (t) => {
   const id = await newLink(storage, owner, 'sale')
   directory.linkChanged(id, own.id, 'sale')
   assert.equal((await find('sale'))?.id, id)
-  await storage.execute(setAlias({ id, alias: 'autumn' }))
+  await setAlias(storage, id, 'autumn')
   directory.linkChanged(id, own.id, 'autumn')
   assert.equal(await find('sale'), null)
   assert.equal((await find('autumn'))?.id, id)

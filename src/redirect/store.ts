@@ -20,7 +20,7 @@ export interface ServedDomain extends Readonly<Pick<Row<'domains'>, (typeof doma
 /** A link as the redirect server needs it. */
 export interface ServedLink extends Lifetime {
   readonly id: number
-  /** The id of the further address at which the link was found; null for the main one. */
+  /** The id of the address at which the link was found; null if it was found by its id. */
   readonly address: number | null
   /** The alias of that address. */
   readonly alias: string
@@ -53,7 +53,6 @@ type VisitedLink = FoundLink & {
   readonly address: number
   readonly visited: string
   readonly is_exact: number
-  readonly main: number
 }
 // Domains that are being removed belong to account 0.
 const allDomains = query.selectFrom('domains').where('account_id', '<>', 0)
@@ -75,7 +74,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
     const ofSpelling = (exact: 0 | 1) =>
       query
         .selectFrom('addresses')
-        .select(['link_id', 'id as address', 'alias as visited', 'exact as is_exact', 'main'])
+        .select(['link_id', 'id as address', 'alias as visited', 'exact as is_exact'])
         .where('domain_id', '=', domain)
         .where('alias_folded', '=', folded)
         .where('exact', '=', sql.lit(exact))
@@ -83,7 +82,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
       .selectFrom(ofSpelling(0).unionAll(ofSpelling(1)).as('addresses'))
       .innerJoin('links', 'links.id', 'addresses.link_id')
       .selectAll('links')
-      .select(['address', 'visited', 'is_exact', 'main', clicks.as('clicks'), timeZones.as('time_zones')])
+      .select(['address', 'visited', 'is_exact', clicks.as('clicks'), timeZones.as('time_zones')])
       .orderBy(sql`case when is_exact = 0 then 1 when visited = ${alias} then 0 else 2 end`)
       .limit(2)
   }
@@ -92,7 +91,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
   const [row] = rows
   const isFound = row !== undefined && (row.is_exact === 0 || row.visited === alias)
   return {
-    link: isFound ? servedLink({ ...row, alias: row.visited }, row.main === 1 ? null : row.address) : null,
+    link: isFound ? servedLink({ ...row, alias: row.visited }, row.address) : null,
     ignoresCase: rows.length === 0 || (rows.length === 1 && row?.is_exact === 0),
   }
 }

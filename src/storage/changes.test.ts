@@ -36,7 +36,7 @@ test('returns each change of a link that visitors can notice once, on every node
   assert.deepEqual(await news(), [])
   for (const change of [
     () => storage.execute(setUrl({ id, url: 'https://acme.com/new' })),
-    () => storage.execute(setAlias({ id, alias: 'autumn' })),
+    () => setAlias(storage, id, 'autumn'),
     () => storage.execute(deleteLink({ id })),
   ]) {
     await change()

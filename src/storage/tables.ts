@@ -257,7 +257,7 @@ export interface Database extends ImportTables {
     legacy: number
     /** 1 for the main address, of which the link has a copy, otherwise 0. */
     main: number
-    /** Human clicks. The main address has the rest of the link's clicks, whatever its row says. */
+    /** Human clicks. The main address also has those of deleted addresses, which its row lacks. */
     clicks: Generated<number>
     created_at: string
   }

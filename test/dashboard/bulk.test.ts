@@ -218,7 +218,7 @@ describe('all links that match', () => {
 
   test('are rejected above the limit', async () => {
     const { account, domain, browser } = await newEditor()
-    await app.storage.execute(fillLinks({ account, domain: domain.id }, 1, maxBulkLinks + 1))
+    await fillLinks(app.storage, { account, domain: domain.id }, 1, maxBulkLinks + 1)
     const next = `/app/links?domain_id=${domain.id}`
     const list = await browser.open(next)
     assert.match(list.text, /To select all, filter the list to 5,000 links\./)

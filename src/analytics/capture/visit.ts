@@ -7,7 +7,7 @@ export const maxUserAgent = 512
 /** A redirected visit in memory. Only its facts and a visitor hash are stored: see `facts.ts`. */
 export interface Visit {
   readonly link: number
-  /** The further address of the link that was visited; null or absent for the main one. */
+  /** The visited address of the link. */
   readonly addressId?: number | null
   /** Unix milliseconds. */
   readonly atMs: number

@@ -125,7 +125,7 @@ test('adds up the days of tags with any number of links, and much JSON', async (
   const { id: tag } = await stored('/tags', { name: 'large' })
   const size = 2_600
   for (let first = 1; first < size; first += 1_300) {
-    await db.execute(fillLinks({ account, domain: domain.id }, first, 1_300))
+    await fillLinks(db, { account, domain: domain.id }, first, 1_300)
   }
   const links = query.selectFrom('links').where('account_id', '=', account)
   const ids = (await db.execute(links.select('id').orderBy('id'))).map(({ id }) => id)

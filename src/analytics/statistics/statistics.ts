@@ -48,8 +48,8 @@ export async function rankingOf(
 }
 
 /**
- * Returns the clicks of a link by short URL, from those by the ids of its further addresses. Clicks at deleted addresses count
- * for the main one.
+ * Returns the clicks of a link by short URL, from those by the ids of its addresses. Clicks at deleted addresses count for the
+ * main one, and so do those whose address earlier versions didn't store.
  */
 export async function byShortUrl(
   db: Db,

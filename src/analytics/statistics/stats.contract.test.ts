@@ -243,7 +243,7 @@ describe('clicks of a tag', () => {
     // Separately, because PostgreSQL limits the time of a statement.
     const portion = 1_000
     for (let from = 1; from < 30_000; from += portion) {
-      await app.storage.execute(fillLinks({ account, domain: domain.id }, from, portion))
+      await fillLinks(app.storage, { account, domain: domain.id }, from, portion)
     }
     const links = query
       .selectFrom('links')

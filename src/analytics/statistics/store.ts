@@ -208,7 +208,7 @@ function sumOf(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
-/** Returns the addresses of the account's link, such as `go.acme.com/sale`, by their ids; the main one by null. */
+/** Returns the addresses of the account's link, such as `go.acme.com/sale`, by their ids; the main one also by null. */
 export async function addressesOfLink(db: Db, account: number, link: number): Promise<Map<number | null, string>> {
   const addresses = query
     .selectFrom('addresses')
@@ -216,7 +216,9 @@ export async function addressesOfLink(db: Db, account: number, link: number): Pr
     .select(['addresses.id', 'main', sql<string>`domains.name || '/' || alias`.as('name')])
     .where('link_id', '=', link)
     .where('addresses.account_id', '=', account)
-  return new Map((await db.execute(addresses)).map(({ id, main, name }) => [main === 1 ? null : id, name]))
+  const rows = await db.execute(addresses)
+  const main = rows.filter((address) => address.main === 1).map(({ name }): [null, string] => [null, name])
+  return new Map([...main, ...rows.map(({ id, name }): [number, string] => [id, name])])
 }
 
 /** The kinds of records that group the links of an account. */

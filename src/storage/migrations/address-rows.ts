@@ -16,12 +16,17 @@ export function addressRows({ engine, id, integer, text, end, trigger }: Dialect
   const columns = 'account_id, link_id, domain_id, alias, alias_folded, exact, legacy, main, clicks, created_at'
   const values = (link: string, main: 0 | 1, clicks: string) =>
     `account_id, ${link}, domain_id, alias, case exact when 1 then ${ends} else alias_folded end, exact, legacy, ${main}, ${clicks}, created_at`
+  const rest = `(select clicks from link_clicks where link_id = links.id)
+    - (select coalesce(sum(clicks), 0) from link_addresses where link_id = links.id)`
+  // The address of a link is stored first. On PostgreSQL, checking all rows at the end is faster.
+  const ofLink = 'references links (id) on delete cascade deferrable initially deferred'
+  const ofDomain = 'references domains (id)'
   return [
     `create table addresses (
       id ${id},
       account_id ${integer} not null,
-      link_id ${integer} not null references links (id) on delete cascade deferrable initially deferred,
-      domain_id ${integer} not null references domains (id),
+      link_id ${integer} not null ${isSqlite ? ofLink : ''},
+      domain_id ${integer} not null ${isSqlite ? ofDomain : ''},
       alias ${text} not null,
       alias_folded ${text} not null,
       exact integer not null,
@@ -35,7 +40,7 @@ export function addressRows({ engine, id, integer, text, end, trigger }: Dialect
       ? `insert into sqlite_sequence (name, seq) select 'addresses', seq from sqlite_sequence where name = 'link_addresses'`
       : `select setval(pg_get_serial_sequence('addresses', 'id'), last_value, is_called) from link_addresses_id_seq`,
     `insert into addresses (id, ${columns}) select id, ${values('link_id', 0, 'clicks')} from link_addresses order by id`,
-    `insert into addresses (${columns}) select ${values('id', 1, '0')} from links order by id`,
+    `insert into addresses (${columns}) select ${values('id', 1, rest)} from links order by id`,
     'create unique index addresses_by_alias on addresses (domain_id, alias)',
     'create unique index addresses_by_folded_alias on addresses (domain_id, alias_folded) where exact = 0',
     'create index addresses_by_spelling on addresses (domain_id, alias_folded) where exact = 1',
@@ -47,6 +52,7 @@ export function addressRows({ engine, id, integer, text, end, trigger }: Dialect
     ...(isSqlite
       ? []
       : [
+          `alter table addresses add foreign key (link_id) ${ofLink}, add foreign key (domain_id) ${ofDomain}`,
           'drop trigger checked on links',
           ...['check_addresses', 'address_served', 'address_unserved', 'exact_address_served'].map(
             (name) => `drop function ${name}()`,
