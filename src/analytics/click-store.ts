@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
+import { valueById } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
 import {
   addDay,
@@ -300,16 +300,12 @@ async function addToAddresses(tx: Db, clicks: readonly CountedClick[]): Promise<
   const sorted = [...people].sort(([a], [b]) => a - b)
   for (const some of parts(sorted, addressesTogether)) {
     const ids = some.map(([id]) => id)
-    const build = () => {
-      const more = sql.join(
-        some.map(([id, count]) => sql`when ${id} then cast(${count} as bigint)`),
-        sql` `,
-      )
-      return query
+    const more = valueById(ids, new Map(some))
+    const build = () =>
+      query
         .updateTable('addresses')
-        .set({ clicks: sql`clicks + case id ${more} end` })
+        .set(({ eb }) => ({ clicks: eb('clicks', '+', more) }))
         .where('id', 'in', ids)
-    }
     await tx.execute(new CachedQuery(`clicks of ${some.length} addresses`, [...some.flat(), ...ids], build))
   }
 }

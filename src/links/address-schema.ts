@@ -54,7 +54,7 @@ export function showAddress(address: StoredAddress, shortUrl: ShortUrl): ShownAd
 }
 
 const example: ShownAddress = {
-  id: 1,
+  id: 2,
   domain_id: 1,
   alias: 'Sommer',
   exact: false,

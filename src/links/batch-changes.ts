@@ -61,7 +61,7 @@ export async function updateRows(tx: Db, actor: Actor, change: Update, rules: Li
   for (const [id, failure] of clashing) failures.set(id, failure)
   const names = change.tags ?? replaced
   const rest = possible.filter((id) => !failures.has(id))
-  const tagged = names && (await setTagsOfLinks(tx, actor, rest, names))
+  const tagged = names && rest.length > 0 ? await setTagsOfLinks(tx, actor, rest, names) : undefined
   if (tagged !== undefined && tagged.failed.size > 0 && moved.size > 0) throw tooManyTags()
   for (const id of tagged?.failed ?? []) failures.set(id, tooManyTags())
   const changed = await changeLinks(

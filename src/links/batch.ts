@@ -53,7 +53,8 @@ export interface BatchResponse {
 /** Runs a batch, in the thread or on the connection of a command. */
 export type RunBatch = (request: BatchRequest) => Promise<BatchResponse>
 
-const unchanged: BatchResponse = { body: new Uint8Array(), isReplayed: false, applied: [], changed: 0, preview: [] }
+/** Without a body, which each response has to own: it moves to another thread. */
+const unchanged: Omit<BatchResponse, 'body'> = { isReplayed: false, applied: [], changed: 0, preview: [] }
 const empty = { status: 200, location: '', etag: '', body: '' }
 
 /**
@@ -65,8 +66,9 @@ export async function runBatch(
   { actor, change, isAtomic, claim, hasResults, isPreview = false }: BatchRequest,
   rules: LinkRules,
 ): Promise<BatchResponse> {
-  if (isPreview && change.kind === 'update')
-    return { ...unchanged, preview: await previewChange(db, actor, change, rules) }
+  if (isPreview && change.kind === 'update') {
+    return { ...unchanged, body: new Uint8Array(), preview: await previewChange(db, actor, change, rules) }
+  }
   const ids = change.kind === 'store' ? null : change.ids
   const rows = { ids, status: statuses[change.kind] }
   let warningsOf: WarningsOf = () => []

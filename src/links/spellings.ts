@@ -1,5 +1,4 @@
 /** Addresses that differ at most in case. */
-import { sql } from 'kysely'
 import { type Db, parts } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import type { Address } from './addresses.ts'
@@ -51,5 +50,5 @@ function ofSpelling(domain: number, folded: readonly string[], exact: 0 | 1) {
     ])
     .where('addresses.domain_id', '=', domain)
     .where('addresses.alias_folded', 'in', folded)
-    .where('addresses.exact', '=', sql.lit(exact))
+    .where(({ eb, lit }) => eb('addresses.exact', '=', lit(exact)))
 }

@@ -187,11 +187,15 @@ export class Records<Row extends AnyRecord> {
 
 /** Returns a value, or an expression with the value of a map for each of these ids. */
 function valueFor(ids: readonly number[], value: unknown): unknown {
-  if (!(value instanceof Map)) return value
+  return value instanceof Map ? valueById(ids, value) : value
+}
+
+/** Returns an expression with the value of a map for each of these ids. */
+export function valueById<Value>(ids: readonly number[], values: ReadonlyMap<number, Value>) {
   // Without a type, PostgreSQL takes parameters of an expression for text.
   const typed = (each: unknown) => (typeof each === 'number' ? sql`cast(${each} as bigint)` : sql`${each}`)
-  const cases = ids.map((id) => sql`when ${id} then ${typed(value.get(id))}`)
-  return sql`case id ${sql.join(cases, sql` `)} end`
+  const cases = ids.map((id) => sql`when ${id} then ${typed(values.get(id))}`)
+  return sql<Value>`case id ${sql.join(cases, sql` `)} end`
 }
 
 /** A record and its version, which differs after every change. */

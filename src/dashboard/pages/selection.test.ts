@@ -25,10 +25,10 @@ function failsAfter(parts: number) {
 test('changes many links in parts of one batch, until an error; the notice counts the finished ones', async () => {
   const apply = ({ runBatch }: { runBatch: RunBatch }) =>
     applyToAll({ ids, actor, runBatch }, { change, several: 'links-deleted' })
-  const all = failsAfter(3)
+  const all = failsAfter(5)
   assert.deepEqual(await apply(all), { code: 'links-deleted', id: undefined, count: 1_100, failed: 0 })
   assert.deepEqual([...all.batches], [actor.batchId])
-  assert.deepEqual(await apply(failsAfter(2)), {
+  assert.deepEqual(await apply(failsAfter(4)), {
     code: 'links-deleted',
     id: undefined,
     count: 1_000,

@@ -73,7 +73,7 @@ const parameters = {
     required: true,
     description: 'The id of a further address of the link.',
     schema: { ...idSchema },
-    example: 1,
+    example: 2,
   },
   RequestId: requestHeader(
     'X-Request-Id',
