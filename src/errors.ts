@@ -1,5 +1,4 @@
 /** The errors of the application, independent of HTTP. Only `http/failures.ts` maps their codes to statuses. */
-import { program } from './version.ts'
 import { Refusal, type Violation } from './violations.ts'
 
 /** The stable codes that clients switch on. A code without a status in `http/failures.ts` does not compile. */
@@ -254,13 +253,6 @@ export function referenceConflict(): Failure {
 
 /** Waymark cannot start, or a command cannot run. The operator gets only the message, without a stack trace. */
 export class StartupFailure extends Error {}
-
-/** A command needs a database that does not exist yet. */
-export function noDatabaseAt(location: string): StartupFailure {
-  return new StartupFailure(
-    `There is no Waymark database at ${location}. Check DATABASE_URL, or create the database with "${program} migrate".`,
-  )
-}
 
 /** The database engine has its own tool for this task. The message contains the command. */
 export class UseOwnTool extends Error {}

@@ -24,15 +24,8 @@ import { send, sendJson } from '../http/response.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
-import {
-  bodyFailures,
-  idOf,
-  type ListOperation,
-  type Operation,
-  pageOf,
-  type ResourceHandlers,
-  type Success,
-} from './operations.ts'
+import type { ResourceHandlers } from './handlers.ts'
+import { bodyFailures, idOf, type ListOperation, type Operation, pageOf, type Success } from './operations.ts'
 import { type Api, listRoute } from './routes.ts'
 
 const tag = {

@@ -1,16 +1,15 @@
 import type { Actor, KeyIdentity, NeededScope } from '../access/actor.ts'
-import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
+import { type ApiErrorCode, Failure, found } from '../errors.ts'
 import { deletionSentence } from '../events/event.ts'
-import { type Form, form, optional } from '../forms/form.ts'
+import type { Form } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
-import { boolean, positiveInteger } from '../forms/rules.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type ResourceName, resources } from '../resources.ts'
-import type { Db, Page, PageRequest } from '../storage/port.ts'
-import type { Precondition, Versioned } from '../storage/records.ts'
-import { type WarningSource, withWarnings } from './warnings.ts'
+import { deletionQuery } from './handlers.ts'
+import { withWarnings } from './warnings.ts'
 
 export const apiPrefix = '/api/v1'
 
@@ -97,19 +96,6 @@ export function idOf({ params }: Pick<Exchange, 'params'>, what: string, name = 
   return found(positiveInteger(id), what)
 }
 
-/** The query of every deletion. */
-export const deletionQuery = form({
-  permanently: optional(
-    boolean(
-      Type.Boolean({
-        description:
-          'If true, the record can’t be restored, its clicks are deleted immediately, and its events lose their `changes`.',
-      }),
-    ),
-    false,
-  ),
-})
-
 type BodyParts = Pick<Body, 'form' | 'example'>
 
 /** The properties of a resource's operations that do not follow from its name. */
@@ -133,73 +119,6 @@ export interface Operations
   extends Readonly<Record<'show' | 'delete', Operation>>,
     Readonly<Record<'store' | 'put' | 'patch', WithBody>> {
   readonly list: ListOperation
-}
-
-/** What a resource does in its five operations. `Shown` is a record in a response. */
-export interface ResourceHandlers<Shown> extends WarningSource<Shown> {
-  readonly name: ResourceName
-  readonly operations: Operations
-  list(account: number, page: PageRequest): Promise<Page<Shown>>
-  find(account: number, id: number): Promise<Versioned<Shown> | undefined>
-  /**
-   * Validates the fields, and returns a function that inserts the record in a transaction. Throws `validation_failed`.
-   */
-  insertion(actor: Actor, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
-  /** Called after the record is stored and before the response. */
-  onStored?(record: Shown): unknown
-  /**
-   * Changes the record. Omitted fields stay unchanged. Throws `not_found`, `validation_failed` and the failure of the
-   * precondition.
-   */
-  change(actor: Actor, id: number, fields: Fields, condition: Precondition | null): Promise<Versioned<Shown>>
-  /** Deletes the record. Throws `not_found` and the failure of the precondition. */
-  remove(actor: Actor, id: number, query: Fields, condition: Precondition | null): Promise<void>
-}
-
-/**
- * Runs a change of a record whose shown version has more than the stored one. If its precondition fails, the response has the
- * shown version, which `find` returns.
- */
-export async function withShownVersion<T>(
-  find: () => Promise<Versioned<unknown> | undefined>,
-  what: string,
-  change: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await change()
-  } catch (error) {
-    if (!(error instanceof Failure && error.code === 'precondition_failed')) throw error
-    throw preconditionFailed(found(await find(), what).version)
-  }
-}
-
-/** Returns valid values. Throws for a missing record or a failed precondition first, then their failure. */
-export async function checkedChange<T>(
-  values: T | Failure,
-  find: () => Promise<Versioned<unknown> | undefined>,
-  singular: string,
-  precondition: Precondition | null | undefined,
-): Promise<T> {
-  if (!(values instanceof Failure)) return values
-  const { version } = found(await find(), singular)
-  precondition?.check(version)
-  throw values
-}
-
-/** Inserts a record in a transaction. */
-export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
-
-/** Validates the fields and inserts the record. Throws `validation_failed` and failures of the resource. */
-export async function insertRecord<Shown>(
-  { insertion, onStored }: Pick<ResourceHandlers<Shown>, 'insertion' | 'onStored'>,
-  db: Db,
-  actor: Actor,
-  fields: Fields,
-): Promise<Versioned<Shown>> {
-  const insert = await insertion(actor, fields)
-  const stored = await insert(db)
-  await onStored?.(stored.record)
-  return stored
 }
 
 const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']

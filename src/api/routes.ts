@@ -15,20 +15,20 @@ import type { Page, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { readBody } from './body.ts'
 import { recordText, sendPage, sendRecord } from './envelopes.ts'
+import type { Insertion } from './handlers.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
 import {
   type Admitted,
   apiPrefix,
   type Body,
-  type Insertion,
   idOf,
   type KeyActor,
   type ListOperation,
   type Operation,
-  type ResourceHandlers,
+  type Operations,
 } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
-import { findWarnings, type WarningSource } from './warnings.ts'
+import { findWarnings, type WarnedHandlers, type WarningSource } from './warnings.ts'
 
 type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
@@ -195,12 +195,13 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   api: Api,
   storage: Storage,
   idempotentRequests: IdempotentRequests,
-  handlers: ResourceHandlers<Shown>,
+  operations: Operations,
+  handlers: WarnedHandlers<Shown>,
 ): void {
   const resource = resources[handlers.name]
-  const { store, put, patch, delete: remove } = handlers.operations
+  const { store, put, patch, delete: remove } = operations
 
-  readRoutes(api, resource.singular, handlers.operations, {
+  readRoutes(api, resource.singular, operations, {
     list: (account, query) => handlers.list(account, pageRequestOf(query, resource)),
     find: (account, id) => handlers.find(account, id),
   })

@@ -15,6 +15,7 @@ import { eraseFromResponses } from '../idempotency/store.ts'
 import { eraseDeletedLinks } from '../imports/staging/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
+import { deleteLinks } from '../links/deletion.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
 import { findOwnShortUrls } from '../links/link-warnings.ts'
 import { hashPassword } from '../links/password.ts'
@@ -24,7 +25,7 @@ import { scrub } from '../storage/batch-writer.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
 
-export interface ActionParts extends Omit<LinkParts, 'hashPassword'> {
+export interface ActionParts extends Omit<LinkParts, 'hashPassword' | 'deleteLinks'> {
   /** Limits concurrent hashes of passwords. */
   readonly hashes: Semaphore
   /** Runs work that may take longer than a request waits. */
@@ -63,6 +64,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
   const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, {
     ...parts,
+    deleteLinks,
     erase: (account) => run((isStopped) => erase(isStopped, account)),
     hashPassword: (account, password) => hashes.run(() => hashPassword(password), `account ${account}`),
   })

@@ -11,9 +11,10 @@ import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
+import type { WarnedHandlers } from '../api/warnings.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
-import { domainOperations } from '../domains/schema.ts'
+import { domainOperations } from '../domains/operations.ts'
 import { expireEvents } from '../events/retention.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
@@ -35,9 +36,11 @@ import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
 import { exportLinks, linkExportRoute } from '../links/export.ts'
+import { linkWarnings } from '../links/link-warnings.ts'
+import { linkOperations } from '../links/operations.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
-import { linkOperations } from '../links/schema.ts'
+import type { Link } from '../links/schema.ts'
 import { invitationRoutes, memberRoutes } from '../members/routes.ts'
 import { invitationOperations, memberOperations } from '../members/schema.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
@@ -47,10 +50,10 @@ import { explainer, explainLink, explainRoute } from '../redirect/explain.ts'
 import type { Explain } from '../rules/explanation.ts'
 import { OidcClient } from '../sign-in/oidc/client.ts'
 import { Passkeys } from '../sign-in/passkeys/passkeys.ts'
-import { spaceOperations } from '../spaces/schema.ts'
+import { spaceOperations } from '../spaces/operations.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagMergeRoute } from '../tags/actions.ts'
-import { mergeTag, tagOperations } from '../tags/schema.ts'
+import { mergeTag, tagOperations } from '../tags/operations.ts'
 import { buildActions, finishAllRemovals } from './actions.ts'
 import { buildImports } from './imports.ts'
 import type { Semaphores } from './semaphores.ts'
@@ -140,9 +143,9 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
   addDashboard({ ...parts, ...signIn, imports: imports.actions, clicksRetention, ...effects })
   const { domains: domain, spaces: space, tags: tag } = actions
-  resourceRoutes(api, storage, idempotentRequests, domain)
-  resourceRoutes(api, storage, idempotentRequests, space)
-  resourceRoutes(api, storage, idempotentRequests, tag)
+  resourceRoutes(api, storage, idempotentRequests, domainOperations, domain)
+  resourceRoutes(api, storage, idempotentRequests, spaceOperations, space)
+  resourceRoutes(api, storage, idempotentRequests, tagOperations, tag)
   tagMergeRoute(api, tag)
   const linkParts = { api, storage, idempotentRequests, actions: actions.links, batches }
   const links = linkRoutes(linkParts, shortUrl, explain, semaphores)
@@ -175,8 +178,11 @@ function linkRoutes(
   { downloads }: Semaphores,
 ) {
   const { api, storage, idempotentRequests, actions } = parts
-  const links = linkHandlers(storage, actions, shortUrl)
-  resourceRoutes(api, storage, idempotentRequests, links)
+  const links: WarnedHandlers<Link> = {
+    ...linkHandlers(storage, actions, shortUrl),
+    warnings: linkWarnings(shortUrl),
+  }
+  resourceRoutes(api, storage, idempotentRequests, linkOperations, links)
   bulkRoutes(parts)
   linkExportRoute(api, storage, shortUrl, downloads)
   addressRoutes(api, storage, idempotentRequests, new AddressActions(storage, actions), shortUrl)

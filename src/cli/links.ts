@@ -2,14 +2,16 @@
 
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
-import { deletionQuery, insertRecord } from '../api/operations.ts'
+import { deletionQuery, insertRecord } from '../api/handlers.ts'
 import { findWarnings } from '../api/warnings.ts'
 import { decisionOf, outcomeOf } from '../dashboard/parts/explanation.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { conditionText } from '../dashboard/parts/rules.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
+import { listLinksQuery } from '../links/filters.ts'
+import { linkWarnings } from '../links/link-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
-import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
+import { type Link, linkOf, storeLink, updateLink } from '../links/schema.ts'
 import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
 import { type Explanation, explainQuery } from '../rules/explanation.ts'
@@ -29,7 +31,8 @@ const asJson = flag('print the full record as JSON')
 
 async function openLinks(db: Storage) {
   const { links } = (await openActions(db)).actions
-  return { handlers: linkHandlers(db, links, await ownShortUrls(db)) }
+  const shortUrl = await ownShortUrls(db)
+  return { handlers: { ...linkHandlers(db, links, shortUrl), warnings: linkWarnings(shortUrl) } }
 }
 
 export const linkCommands = {

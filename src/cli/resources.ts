@@ -1,9 +1,10 @@
 /** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
 
-import { insertRecord, type Operations, type ResourceHandlers } from '../api/operations.ts'
-import { findWarnings } from '../api/warnings.ts'
+import { insertRecord } from '../api/handlers.ts'
+import type { Operations } from '../api/operations.ts'
+import { findWarnings, type WarnedHandlers } from '../api/warnings.ts'
 import { quantity } from '../dashboard/parts/format.ts'
-import { domainOperations } from '../domains/schema.ts'
+import { domainOperations } from '../domains/operations.ts'
 import { countAddresses } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
@@ -11,9 +12,10 @@ import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-que
 import { countLinksIn } from '../links/store.ts'
 import { noAppLinks } from '../names/app-links.ts'
 import { resources } from '../resources.ts'
-import { spaceOperations } from '../spaces/schema.ts'
+import { spaceOperations } from '../spaces/operations.ts'
 import { countedMatches, type Page, type Storage } from '../storage/port.ts'
-import { mergeTagForm, tagOperations } from '../tags/schema.ts'
+import { tagOperations } from '../tags/operations.ts'
+import { mergeTagForm } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -66,7 +68,7 @@ const kinds: Readonly<Record<KindName, Kind>> = {
   },
 }
 
-async function actionsOn(kind: KindName, db: Storage): Promise<ResourceHandlers<NamedRecord>> {
+async function actionsOn(kind: KindName, db: Storage): Promise<WarnedHandlers<NamedRecord>> {
   return (await openActions(db)).actions[`${kind}s`]
 }
 

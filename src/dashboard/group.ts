@@ -1,6 +1,8 @@
 /** Domains, spaces and tags, which group links: what their pages show of each kind. */
-import type { ResourceHandlers } from '../api/operations.ts'
+import type { WarnedHandlers } from '../api/warnings.ts'
 import type { GroupKind } from '../events/event.ts'
+import type { Form } from '../forms/form.ts'
+import type { ListQuery } from '../forms/list-query.ts'
 import type { Html, Part } from '../http/html.ts'
 import type { PageRequest } from './page.ts'
 import type { MenuItem, Viewer } from './parts/buttons.ts'
@@ -18,7 +20,8 @@ interface GroupRow {
 }
 
 export interface Group<Row extends GroupRow> extends Omit<RecordForms<Row>, 'newPage'> {
-  readonly actions: ResourceHandlers<Row>
+  readonly actions: WarnedHandlers<Row>
+  readonly listQuery: Form<ListQuery>
   readonly what: GroupKind
   readonly words: {
     readonly add: string

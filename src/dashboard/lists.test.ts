@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listLinksQuery } from '../links/schema.ts'
+import { listLinksQuery } from '../links/filters.ts'
 import { resources } from '../resources.ts'
 import { ListState, pagination, requestsOf } from './lists.ts'
 

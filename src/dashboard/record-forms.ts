@@ -1,5 +1,5 @@
 /** The forms for new and existing links, domains, spaces and tags. */
-import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
+import { insertRecord, type ResourceHandlers } from '../api/handlers.ts'
 import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { colors } from '../forms/rules.ts'

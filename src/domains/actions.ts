@@ -1,4 +1,5 @@
-import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
+import { checkedChange } from '../api/handlers.ts'
+import type { WarnedHandlers } from '../api/warnings.ts'
 import { domainInUse, Failure, found, notFound, validationFailed } from '../errors.ts'
 import { type FinishRemoval, hasLinks } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -7,7 +8,7 @@ import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { domainWarnings, type FindOwnShortUrls } from './domain-warnings.ts'
 import { domainReversal } from './reversal.ts'
-import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
+import { type Domain, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { countAddresses, domainRecords, insertDomain, loggedDomains } from './store.ts'
 
 /**
@@ -26,7 +27,6 @@ export function domainActions(
   }
   return {
     name: 'domains' as const,
-    operations: domainOperations,
     list: (account, page) => domainRecords.list(storage, account, page),
     find: (account, id) => domainRecords.find(storage, account, id),
     insertion: (actor, fields) => {
@@ -73,7 +73,7 @@ export function domainActions(
       await finish(actor, id, permanently)
     },
     reversal: domainReversal(onChange, finish) as Reversal,
-  } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
+  } satisfies WarnedHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 
 /** Returns a violation for a new name, which could otherwise seem to be stored. The current name may be sent back. */

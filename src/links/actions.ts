@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts'
-import { checkedChange, deletionQuery } from '../api/operations.ts'
+import { checkedChange, deletionQuery } from '../api/handlers.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
@@ -9,7 +9,6 @@ import type { Precondition, Versioned } from '../storage/records.ts'
 import type { Violation } from '../violations.ts'
 import { changeLink } from './batch-changes.ts'
 import { insertLink } from './batch-insertion.ts'
-import { deleteLinks } from './deletion.ts'
 import { tagViolations } from './link-tags.ts'
 import { domainViolations, type LinkRules, newLinkViolations, withScheme } from './link-violations.ts'
 import { conflictsIn, type Link, type LinkChange, type LinkRow, type NewLink, storeLink, updateLink } from './schema.ts'
@@ -23,6 +22,13 @@ export interface LinkParts extends LinkRules {
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
   /** Deletes the rest of the account's permanently deleted records: clicks, and what the engine and other tables still store. */
+  /** Deletes links in a transaction: see `deletion.ts`. Returns the deleted ids. */
+  readonly deleteLinks: (
+    tx: Db,
+    actor: Actor,
+    ids: readonly number[],
+    how: { readonly isPermanent: boolean; readonly removedDomain: null },
+  ) => Promise<ReadonlySet<number>>
   readonly erase: (account: number) => Promise<void>
 }
 
@@ -125,7 +131,7 @@ export class LinkActions {
       if (precondition !== null) {
         precondition.check(found(await findLinkForUpdate(tx, actor.account, id), 'link').version)
       }
-      const deleted = await deleteLinks(tx, actor, [id], { isPermanent: permanently, removedDomain: null })
+      const deleted = await this.#parts.deleteLinks(tx, actor, [id], { isPermanent: permanently, removedDomain: null })
       if (!deleted.has(id)) throw notFound('link')
     })
     this.onRemoved(id)

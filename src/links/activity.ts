@@ -1,4 +1,5 @@
 /** Links by their activity, for the dashboard: idle links, and links that end soon or ended recently. */
+
 import { dayMs } from '../accounts/calendar.ts'
 import { optional } from '../forms/form.ts'
 import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
@@ -6,8 +7,9 @@ import { oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import type { Db, PageRequest, ValueRange } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
+import { linkFilters } from './filters.ts'
 import { endingDays, idleDays, type Status, statuses } from './link.ts'
-import { type LinkRow, linkFilters } from './schema.ts'
+import type { LinkRow } from './schema.ts'
 import { findLink, hasDomain, settleStatuses } from './store.ts'
 
 interface LinkListQuery extends ListQuery {

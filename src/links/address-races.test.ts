@@ -12,6 +12,7 @@ import type { Storage } from '../storage/port.ts'
 import { LinkActions } from './actions.ts'
 import { AddressActions } from './address-actions.ts'
 import { runBatch } from './batch.ts'
+import { deleteLinks } from './deletion.ts'
 import { type NewLink, storeLink } from './schema.ts'
 
 function actionsOn(storage: Storage) {
@@ -21,6 +22,7 @@ function actionsOn(storage: Storage) {
     hashPassword: async () => '',
     onChange: () => undefined,
     flush: async () => undefined,
+    deleteLinks,
     erase: async () => undefined,
   })
   return { links, addresses: new AddressActions(storage, links) }

@@ -1,4 +1,5 @@
 /** The fields and records of the further addresses of links. */
+
 import type { Static } from 'typebox'
 import {
   type Body,
@@ -14,7 +15,7 @@ import { type PageQuery, pageConflicts, pageFields, pageSize } from '../forms/li
 import type { ShortUrl } from '../names/short-url.ts'
 import { maxAddresses, type StoredAddress } from './addresses.ts'
 import { linkFields } from './fields.ts'
-import { linkOperations } from './schema.ts'
+import { linkOperations } from './operations.ts'
 
 const { alias, domain_id, exact } = linkFields
 

@@ -1,4 +1,5 @@
 /** The forms and operations of bulk requests. */
+
 import { isObject, Table } from '../api/body.ts'
 import { type Body, bodyFailures, idempotencyFailures, type Operation } from '../api/operations.ts'
 import { warningsSchema } from '../api/warnings.ts'
@@ -10,7 +11,8 @@ import { addField, type Fields, maxFields, readText } from '../http/form-encodin
 import { tooManyMembers } from '../http/json-reader.ts'
 import { Refusal } from '../violations.ts'
 import { maxTags } from './link.ts'
-import { linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'
+import { linkOperations } from './operations.ts'
+import { linkSchema, storeLink, updateLink } from './schema.ts'
 
 /** The links that one request may store, change or delete. */
 export const maxRows = 1_000

@@ -1,4 +1,5 @@
 /** Exports of links: files of any length, which are read in batches while the client reads them. */
+
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import type { Operation } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
@@ -15,17 +16,10 @@ import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { PageRequest, Storage } from '../storage/port.ts'
+import { linkFilters, listLinksQuery } from './filters.ts'
 import { listLinks } from './link-list.ts'
-import {
-  type Link,
-  type LinkRow,
-  linkFilters,
-  linkOf,
-  linkOperations,
-  linkSchema,
-  listLinksQuery,
-  textOf,
-} from './schema.ts'
+import { linkOperations } from './operations.ts'
+import { type Link, type LinkRow, linkOf, linkSchema, textOf } from './schema.ts'
 
 const formats = {
   csv: { type: 'text/csv; charset=utf-8', head: csvRow(Object.keys(linkSchema.properties)), lineOf: csvLine },

@@ -3,8 +3,17 @@
 import type { TUnsafe } from 'typebox'
 import { change, clearable, fixed, list, optional, type Rule, required } from '../forms/form.ts'
 import { orNull, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
-import { boolean, boundedText, destinationUrl, integer, oneOf, tagName, urlOrNull, webUrl } from '../forms/rules.ts'
-import { parseTime } from '../forms/times.ts'
+import {
+  boolean,
+  boundedText,
+  destinationUrl,
+  integer,
+  oneOf,
+  parseTime,
+  tagName,
+  urlOrNull,
+  webUrl,
+} from '../forms/rules.ts'
 import { maxAliasLength, maxLegacyLength, parseAlias } from '../names/alias.ts'
 import { maxTargetLength } from '../names/web-url.ts'
 import { rulesField, rulesSchema } from '../rules/form.ts'

@@ -51,6 +51,12 @@ export async function findLinkWarnings(
   }
 }
 
+/** Returns the function that finds the warnings about one link. */
+export function linkWarnings(shortUrl: ShortUrl) {
+  return async (db: Db, account: number, link: WarnedLink) =>
+    (await findLinkWarnings(db, account, [link], { shortUrl }))(link)
+}
+
 /** At most one for each host, short URL and entity. */
 function destinationWarnings(link: WarnedLink, own: ReadonlyMap<string, string>): Warning[] {
   const warnings = new Map<string, Warning>()

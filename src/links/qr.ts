@@ -1,4 +1,5 @@
 /** QR codes of short URLs (ISO/IEC 18004), as SVG and PNG. */
+
 import { hash } from 'node:crypto'
 import { idOf, type Operation } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
@@ -17,7 +18,8 @@ import type { Db, Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { findAddresses } from './addresses.ts'
 import { reference } from './fields.ts'
-import { type LinkRow, linkOperations } from './schema.ts'
+import { linkOperations } from './operations.ts'
+import type { LinkRow } from './schema.ts'
 import { findLink } from './store.ts'
 
 const size = 'Width and height in pixels. Each module needs at least one.'

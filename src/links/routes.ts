@@ -1,11 +1,10 @@
-import { type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import { type ResourceHandlers, withShownVersion } from '../api/handlers.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LinkActions } from './actions.ts'
 import { listLinks } from './link-list.ts'
-import { findLinkWarnings } from './link-warnings.ts'
-import { type Link, linkOf, linkOperations, shownLink } from './schema.ts'
+import { type Link, linkOf, shownLink } from './schema.ts'
 import { findLink } from './store.ts'
 
 /** Returns the handlers of the five operations on links. */
@@ -20,7 +19,6 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
 
   return {
     name: 'links',
-    operations: linkOperations,
     list: async (account, request) => {
       const page = await listLinks(storage, account, request)
       const now = new Date().toISOString()
@@ -37,7 +35,6 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
       const insert = await actions.insertion(actor, fields)
       return async (db) => shownLink(await insert(db), shortUrl)
     },
-    warnings: async (db, account, link) => (await findLinkWarnings(db, account, [link], { shortUrl }))(link),
     onStored: (link) => actions.onStored(link),
     change: async (actor, id, fields, condition) => {
       const link = await withVersion(actor.account, id, () => actions.change(actor, id, fields, condition))

@@ -1,20 +1,17 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
-import { operationsOf } from '../api/operations.ts'
 import { type EventDescription, type NewEvent, updatedEvent } from '../events/event.ts'
-import { type Form, form, optional, type Rule } from '../forms/form.ts'
+import { type Form, form, optional } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
-import { listQueryOf } from '../forms/list-query.ts'
-import { boolean, oneOf, parseInteger } from '../forms/rules.ts'
+import { boolean } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { resources } from '../resources.ts'
 import { type RedirectRule, ruleDestinations, rulesOf } from '../rules/rule.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { flags, linkFields, ofEachField, reference, type ShownName, shownName } from './fields.ts'
-import { maxTags, permanentStatuses, statuses, statusOf } from './link.ts'
+import { flags, linkFields, ofEachField, type ShownName, shownName } from './fields.ts'
+import { permanentStatuses, statuses, statusOf } from './link.ts'
 
 const { domain_id, space_id, alias, url, title, ...settings } = ofEachField('shown')
 type Settings = typeof settings
@@ -202,75 +199,6 @@ export type LinkValues = Readonly<Omit<NewLink, 'domain_id' | 'alias'>>
 
 /** Changed values. Undefined values stay unchanged. The password is a hash. */
 export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'domain_id'>>>
-
-const spaceFilter: Rule<number | null> = {
-  schema: Type.Integer({ minimum: 0, description: 'Only links in this space. 0 means links without a space.' }),
-  parse: (text) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text)),
-}
-
-const tagFilter: Rule<readonly number[]> = {
-  schema: Type.String({
-    pattern: '^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,19}$',
-    description: 'Only links that have these tags: an id, or up to 20 ids with commas between them.',
-  }),
-  parse: (text) => {
-    const ids = text.split(',').map((id) => parseInteger(1, Number.MAX_SAFE_INTEGER, id.trim()))
-    const refusal = ids.find((id) => id instanceof Refusal)
-    if (refusal instanceof Refusal) return refusal
-    const distinct = [...new Set(ids as number[])]
-    return distinct.length > maxTags ? new Refusal('too_many', { most: maxTags }) : distinct
-  },
-}
-
-/** The filters of lists of links. */
-export const linkFilters = {
-  domain_id: optional(reference('Only links on this domain.'), undefined),
-  space_id: optional(spaceFilter, undefined),
-  status: optional(oneOf(statuses, 'Only links in this state.'), undefined),
-  tag_id: optional(tagFilter, undefined),
-  archived: optional(
-    oneOf(['false', 'true', 'any'], 'Whether archived links are listed: not, only these, or with the others.'),
-    'false',
-  ),
-}
-
-export const listLinksQuery = listQueryOf(
-  resources.links,
-  linkFilters,
-  'In ascending order of `last_clicked_at`, links without clicks are first.',
-)
-
-const example = { url: 'https://acme.com/summer?ref=short', alias: 'summer', title: 'Summer sale' }
-const exampleRow = {
-  ...storeLink.read(example).values,
-  id: 1,
-  domain_id: 1,
-  domain_name: 'go.acme.com',
-  tags: 'Campaign,Summer',
-  ...{ redirect_password: null, clicks: 0, last_clicked_ms: null },
-  ...{ created_at: '2026-11-20T12:00:00.000Z', updated_at: '2026-11-20T12:00:00.000Z' },
-} as unknown as LinkRow
-
-export const linkOperations = operationsOf('links', {
-  description: 'Short links: each redirects an alias on a domain to a URL.',
-  record: linkSchema,
-  listQuery: listLinksQuery,
-  store: {
-    form: storeLink,
-    failures: ['alias_taken'],
-    description: 'Without `domain_id`, the link gets your oldest domain. Without `alias`, Waymark generates one.',
-    example,
-    refused: { url: 'acme.com', redirect_status: '303' },
-  },
-  update: {
-    form: updateLink,
-    failures: ['alias_taken'],
-    description:
-      'Visitors see the change immediately, and within a second on every other node. The domain cannot be changed.',
-    example: { url: 'https://acme.com/winter', active_period_end_at: '2026-12-31 23:59' },
-  },
-  example: linkOf(exampleRow, (domain, alias) => `https://${domain}/${alias}`),
-})
 
 /** A destination of a link, with the name of its field. */
 interface Destination {

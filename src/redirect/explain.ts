@@ -1,4 +1,5 @@
 /** `GET /links/{id}/explain`: the response that a visitor would get. Nothing is counted. */
+
 import { sendContent } from '../api/envelopes.ts'
 import { idOf, type Operation } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
@@ -6,7 +7,7 @@ import { Failure, found } from '../errors.ts'
 import { Type } from '../forms/json-schema.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { OwnAnswers } from '../imports/proof.ts'
-import { linkOperations } from '../links/schema.ts'
+import { linkOperations } from '../links/operations.ts'
 import { pathOf, type ShortUrl } from '../names/short-url.ts'
 import { failedConditions, noRule } from '../rules/decide.ts'
 import {

@@ -6,8 +6,7 @@ import { browsers, countryCodes, devices, operatingSystems } from '../analytics/
 import { change, type Field, type Rule, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { listIn, objectRefusal } from '../forms/json-text.ts'
-import { boundedText, integer, oneOf } from '../forms/rules.ts'
-import { parseTime } from '../forms/times.ts'
+import { boundedText, integer, oneOf, parseTime } from '../forms/rules.ts'
 import { Refusal } from '../violations.ts'
 import { type ConditionName, type Conditions, hoursOfDay, parseHours } from './rule.ts'
 

@@ -2,8 +2,7 @@
 import type { Static } from 'typebox'
 import { form, optional, type Rule } from '../forms/form.ts'
 import { orNull, Type } from '../forms/json-schema.ts'
-import { boundedText } from '../forms/rules.ts'
-import { parseTime } from '../forms/times.ts'
+import { boundedText, parseTime } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { conditionNames, country } from './conditions.ts'
 

@@ -1,6 +1,7 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { checkedChange, deletionQuery, type ResourceHandlers } from '../api/operations.ts'
+import { checkedChange, deletionQuery } from '../api/handlers.ts'
+import type { WarnedHandlers } from '../api/warnings.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { groupReversal } from '../events/reversal.ts'
@@ -8,14 +9,13 @@ import { foldCase } from '../lib/text.ts'
 import { textWarnings } from '../names/suspicious-values.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { clickLevels, type Row } from '../storage/schema.ts'
-import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
+import { type Space, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, insertSpace, loggedSpaces, rememberOrigin, spaceRecords } from './store.ts'
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
 export function spaceActions(storage: Storage, finish: FinishRemoval) {
   return {
     name: 'spaces' as const,
-    operations: spaceOperations,
     list: (account, page) => spaceRecords.list(storage, account, page),
     find: (account, id) => spaceRecords.find(storage, account, id),
     insertion: (actor, fields) => {
@@ -43,7 +43,7 @@ export function spaceActions(storage: Storage, finish: FinishRemoval) {
       restore: restoreSpace,
       finish,
     }),
-  } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>
+  } satisfies WarnedHandlers<Space> & Readonly<Record<string, unknown>>
 }
 
 /** What the event of a deleted space keeps. */

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox'
-import { operationsOf } from '../api/operations.ts'
 import { change, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
@@ -37,21 +36,4 @@ export const spaceLabels = { name: 'Name', color: 'Color' } as const satisfies L
 /** Not derived from `storeSpace`, because a rename must not change the color. */
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
-export const spaceOperations = operationsOf('spaces', {
-  description: 'Named groups of links, each with one of six colors.',
-  record: spaceSchema,
-  listQuery: listQueryOf(resources.spaces),
-  store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 }, refused: { color: '9' } },
-  update: {
-    form: updateSpace,
-    description: 'Changes the name or color of a space.',
-    example: { name: 'Marketing', color: 5 },
-  },
-  example: {
-    id: 1,
-    name: 'Marketing',
-    color: 3,
-    created_at: '2026-11-20T12:00:00.000Z',
-    updated_at: '2026-11-20T12:00:00.000Z',
-  },
-})
+export const listSpacesQuery = listQueryOf(resources.spaces)

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { UseOwnTool } from '../errors.ts'
+import { StartupFailure, UseOwnTool } from '../errors.ts'
+import { program } from '../version.ts'
 import type { MigrationState } from './migrate.ts'
 import { describePostgres, type Storage, type StorageLocation } from './port.ts'
 import type { BackupOptions } from './sqlite/backup.ts'
@@ -18,6 +19,13 @@ export async function migrationsAt(location: StorageLocation): Promise<Migration
   return (await postgres()).migrationsOfPostgres(location.url)
 }
 
+/** A command needs a database that does not exist yet. */
+export function noDatabaseAt(location: string): StartupFailure {
+  return new StartupFailure(
+    `There is no Waymark database at ${location}. Check DATABASE_URL, or create the database with "${program} migrate".`,
+  )
+}
+
 /** Returns whether Waymark's database exists. Otherwise, `openStorage` creates it. */
 export async function isThere(location: StorageLocation): Promise<boolean> {
   if (location.engine === 'sqlite') return existsSync(location.path)
@@ -29,6 +37,7 @@ export async function backUp(location: StorageLocation, file: string, options: B
   if (location.engine === 'postgres') {
     throw useOwnTool('back up', `pg_dump --format=custom ${nameOf(location.url)} --file=${quoted(file)}`)
   }
+  if (!existsSync(location.path)) throw noDatabaseAt(location.path)
   await (await import('./sqlite/backup.ts')).backUp(location.path, file, options)
 }
 

@@ -1,7 +1,9 @@
 import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
-import { checkedChange, deletionQuery, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import { checkedChange, deletionQuery, withShownVersion } from '../api/handlers.ts'
+import { idOf } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
+import type { WarnedHandlers } from '../api/warnings.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { groupReversal } from '../events/reversal.ts'
@@ -13,7 +15,8 @@ import type { Storage } from '../storage/port.ts'
 import type { Precondition } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
-import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
+import { mergeTag } from './operations.ts'
+import { mergeTagForm, shownTag, storeTag, type Tag, updateTag } from './schema.ts'
 import {
   beginTagMerge,
   changeTag,
@@ -41,7 +44,6 @@ export function tagActions(storage: Storage, finish: FinishRemoval) {
     checkedChange(values, () => tagRecords.find(storage, account, id), 'tag', precondition)
   return {
     name: 'tags' as const,
-    operations: tagOperations,
     list: (account, page) => listTags(storage, account, page),
     find,
     insertion: (actor, fields) => {
@@ -85,7 +87,7 @@ export function tagActions(storage: Storage, finish: FinishRemoval) {
       },
       finish,
     }),
-  } satisfies ResourceHandlers<Tag> & Readonly<Record<string, unknown>>
+  } satisfies WarnedHandlers<Tag> & Readonly<Record<string, unknown>>
 }
 
 function mergeInto(id: number, fields: Fields) {

@@ -1,8 +1,8 @@
 import { calendarOf, recentDays } from '../../accounts/calendar.ts'
 import { findTimeZones, isFirstAccount } from '../../accounts/store.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
-import type { ResourceHandlers } from '../../api/operations.ts'
-import { type Domain, domainLabels } from '../../domains/schema.ts'
+import type { WarnedHandlers } from '../../api/warnings.ts'
+import { type Domain, domainLabels, listDomainsQuery } from '../../domains/schema.ts'
 import { countAddresses } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
@@ -36,7 +36,7 @@ interface Services {
   readonly storage: Storage
   readonly shortUrl: ShortUrl
   readonly dashboardUrl: (exchange: Exchange) => string
-  readonly actions: { readonly domains: ResourceHandlers<Domain> }
+  readonly actions: { readonly domains: WarnedHandlers<Domain> }
 }
 
 export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, services: Services): void {
@@ -72,6 +72,7 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
     },
     isNamed: (domain, text) => isNameOf(domain, text),
     actions: domains,
+    listQuery: listDomainsQuery,
     labels: domainLabels,
     fieldsIn: (values) => withLineFeeds('name' in values ? { ...values, name: hostOfOrigin(values.name) } : values),
     initialValues: async () => ({}),

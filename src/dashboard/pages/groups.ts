@@ -78,9 +78,9 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   async #list({ account, actor, query }: PageRequest): Promise<PageContent> {
-    const { words, actions } = this.#group
+    const { words, actions, listQuery } = this.#group
     const section = this.#section
-    const list = new ListState(this.#home, query, actions.operations.list.query, requestsOf(resources[section]))
+    const list = new ListState(this.#home, query, listQuery, requestsOf(resources[section]))
     const page = await actions.list(account, list.request)
     const { rows, total } = page
     const add = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })

@@ -12,7 +12,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Page, Storage } from '../../storage/port.ts'
-import { type Tag, tagOperations } from '../../tags/schema.ts'
+import { listTagsQuery, type Tag } from '../../tags/schema.ts'
 import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, loadTagNames, namesIn, noSpace, spaceChoice } from '../choices.ts'
@@ -121,7 +121,7 @@ const maxSearched = 50
 
 async function tagsLike(storage: Storage, account: number, search: string): Promise<readonly Tag[]> {
   const given = { search, sort_by: 'name', sort: 'asc', per_page: '10' }
-  const { request } = new ListState('', given, tagOperations.list.query, requestsOf(resources.tags))
+  const { request } = new ListState('', given, listTagsQuery, requestsOf(resources.tags))
   return (await tagRecords.list(storage, account, request)).rows
 }
 

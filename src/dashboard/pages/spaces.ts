@@ -1,7 +1,7 @@
 import { recentDays } from '../../accounts/calendar.ts'
 import { recentClicksOf } from '../../analytics/recent-clicks.ts'
-import type { ResourceHandlers } from '../../api/operations.ts'
-import { type Space, spaceLabels } from '../../spaces/schema.ts'
+import type { WarnedHandlers } from '../../api/warnings.ts'
+import { listSpacesQuery, type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { AddGroupPages } from '../group.ts'
 import { quantity } from '../parts/format.ts'
@@ -10,7 +10,7 @@ import { nameAndColor } from '../record-forms.ts'
 
 interface Services {
   readonly storage: Storage
-  readonly actions: { readonly spaces: ResourceHandlers<Space> }
+  readonly actions: { readonly spaces: WarnedHandlers<Space> }
 }
 
 export function addSpacePages(addGroupPages: AddGroupPages, { storage, actions }: Services): void {
@@ -34,6 +34,7 @@ export function addSpacePages(addGroupPages: AddGroupPages, { storage, actions }
       `It had ${quantity((await recentClicksOf(storage, account, 'spaces', [id])).get(id) ?? 0, 'click')} in the last ${recentDays} days.`,
     ],
     actions: actions.spaces,
+    listQuery: listSpacesQuery,
     ...nameAndColor(spaceLabels),
   })
 }

@@ -8,7 +8,7 @@ import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { TagActions } from '../../tags/actions.ts'
-import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
+import { type Tag, tagLabels } from '../../tags/schema.ts'
 import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
 import { loadTagNames } from '../choices.ts'
 import type { AddGroupPages } from '../group.ts'
@@ -63,10 +63,10 @@ export function addTagPages(pages: Pages, addGroupPages: AddGroupPages, services
       total === 0 ? 'No link has this tag.' : await linksAndClicks(services, account, tag),
       ...(total === 0 ? [] : ['Links lose the tag and keep working.']),
     ],
+    listQuery,
     // A form stays valid when only the number of links changes.
     actions: {
       ...tags,
-      operations: { ...tagOperations, list: { ...tagOperations.list, query: listQuery } },
       list: (account, page) =>
         page.sortBy === 'links' || page.sortBy === 'clicks_30d'
           ? listTagsByFigure(services.storage, account, page.sortBy, page)

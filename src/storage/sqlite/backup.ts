@@ -1,16 +1,7 @@
 import { createHash } from 'node:crypto'
-import {
-  appendFileSync,
-  closeSync,
-  createReadStream,
-  existsSync,
-  openSync,
-  readSync,
-  statSync,
-  truncateSync,
-} from 'node:fs'
+import { appendFileSync, closeSync, createReadStream, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { noDatabaseAt, StartupFailure } from '../../errors.ts'
+import { StartupFailure } from '../../errors.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
 import { reasonOf } from './connection.ts'
 import { refuseDatabaseFolder, removeAuxiliaryFiles } from './open.ts'
@@ -31,7 +22,6 @@ export function backUp(path: string, file: string, { mayReplace, onProgress }: B
 }
 
 async function writeBackup(path: string, target: string, onProgress: OnProgress): Promise<void> {
-  if (!existsSync(path)) throw noDatabaseAt(path)
   refuseDatabaseFolder(path)
   try {
     await copy(path, target, onProgress)
