@@ -7,9 +7,10 @@ import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { domainWarnings, type FindOwnShortUrls } from './domain-warnings.ts'
-import { domainReversal } from './reversal.ts'
-import { type Domain, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
-import { countAddresses, domainRecords, insertDomain, loggedDomains } from './store.ts'
+import { removeDomainQuery } from './operations.ts'
+import { domainReversal, loggedDomains } from './reversal.ts'
+import { type Domain, storeDomain, updateDomain } from './schema.ts'
+import { countAddresses, domainRecords, insertDomain } from './store.ts'
 
 /**
  * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the

@@ -1,4 +1,5 @@
 /** Deleted domains: removed in steps with an event for each link, and restored with everything they had. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { actionsOn } from '../../test/actions.ts'
@@ -15,7 +16,8 @@ import { findLink } from '../links/store.ts'
 import { findQrStyle, storeQrStyle } from '../qr/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { domainRecords, loggedDomains } from './store.ts'
+import { loggedDomains } from './reversal.ts'
+import { domainRecords } from './store.ts'
 
 const dayMs = 86_400_000
 

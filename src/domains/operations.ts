@@ -1,5 +1,13 @@
+import { deletionQuery } from '../api/handlers.ts'
 import { operationsOf } from '../api/operations.ts'
-import { domainSchema, listDomainsQuery, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
+import { form, optional } from '../forms/form.ts'
+import { oneOf } from '../forms/rules.ts'
+import { domainSchema, listDomainsQuery, storeDomain, updateDomain } from './schema.ts'
+
+export const removeDomainQuery = form({
+  ...deletionQuery.fields,
+  links: optional(oneOf(['delete'], '`delete` deletes the links and further addresses on the domain too.'), null),
+})
 
 export const domainOperations = operationsOf('domains', {
   description:

@@ -4,6 +4,7 @@ import { recountRecent } from '../analytics/recent.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
+import { LoggedRecords } from '../events/records.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { type Effect, groupReversal, type Reversal } from '../events/reversal.ts'
 import { keptQrStyle, qrStyleEvent, restoreQrStyle } from '../qr/store.ts'
@@ -11,7 +12,14 @@ import type { StoredQrStyle } from '../qr/style.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, type Row } from '../storage/schema.ts'
 import type { Domain } from './schema.ts'
-import { domainRecords, loggedDomains, type Settings } from './store.ts'
+import { domainEvents, domainRecords, freed, type Settings } from './store.ts'
+
+/** Changes, removes and restores domains together with their events. */
+export const loggedDomains = new LoggedRecords<Domain>(domainRecords, {
+  ...domainEvents,
+  freed,
+  keep: async (tx, account, id) => ({ qr_style: await keptQrStyle(tx, account, id) }),
+})
 
 /** What the event of a deleted domain keeps. */
 interface KeptDomain {

@@ -1,9 +1,8 @@
 import type { Static, TString } from 'typebox'
-import { deletionQuery } from '../api/handlers.ts'
 import { clearable, fixed, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { oneOf, urlOrNull, webUrl } from '../forms/rules.ts'
+import { urlOrNull, webUrl } from '../forms/rules.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import { appleAppSiteAssociation, assetLinks } from './app-links.ts'
@@ -75,10 +74,5 @@ export const updateDomain = form(
   },
   assigned,
 )
-
-export const removeDomainQuery = form({
-  ...deletionQuery.fields,
-  links: optional(oneOf(['delete'], '`delete` deletes the links and further addresses on the domain too.'), null),
-})
 
 export const listDomainsQuery = listQueryOf(resources.domains)

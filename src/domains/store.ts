@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
 import { nameTaken } from '../errors.ts'
-import { LoggedRecords } from '../events/records.ts'
+import { createdEvent, type EventDescription } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
 import { type AppLinkField, noAppLinks } from '../names/app-links.ts'
 import type { HostName } from '../names/host-name.ts'
-import { keptQrStyle } from '../qr/store.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, newTimes, Records, type Versioned } from '../storage/records.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
@@ -28,16 +28,16 @@ export const plainDomainRecords = new Records<PlainDomain>(
   domainRecords.columns.filter((column) => !(column in noAppLinks)) as (keyof PlainDomain)[],
 )
 
-/** Changes, removes and restores domains together with their events. */
-export const loggedDomains = new LoggedRecords<Domain>(domainRecords, {
+/** Describes the events of domains. */
+export const domainEvents = {
   record: 'domain',
   nameOf: ({ name }) => name,
   valuesOf: ({ id: _, name_unicode, created_at, updated_at, ...values }) => values,
   secrets: [],
-  // A slash frees the name, and no visitor can request a name with a slash.
-  freed: { name: sql`name || '/' || cast(id as text)` },
-  keep: async (tx, account, id) => ({ qr_style: await keptQrStyle(tx, account, id) }),
-})
+} as const satisfies EventDescription<Domain>
+
+/** Frees the name of a removed domain with a slash. No visitor can request a name with a slash. */
+export const freed = { name: sql`name || '/' || cast(id as text)` }
 
 /** Finds the account's domain with this name. */
 export async function findDomainByName(db: Db, account: number, name: string): Promise<Domain | undefined> {
@@ -67,7 +67,7 @@ export function insertDomain(
     const id = await domainRecords.insertIf(tx, values, isFree)
     if (id === undefined) throw nameTaken(name)
     const domain = domainRecords.toVersioned({ id, ...stored, revision: firstRevision })
-    await loggedDomains.created(tx, actor, domain.record)
+    await recordEvents(tx, actor, [createdEvent(domainEvents, domain.record)])
     return domain
   })
 }

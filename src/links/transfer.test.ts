@@ -8,7 +8,7 @@ import { insertLink, linkRules, newDomain, newSpace, plainLink } from '../../tes
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
-import { loggedDomains } from '../domains/store.ts'
+import { loggedDomains } from '../domains/reversal.ts'
 import { rulesOf } from '../rules/rule.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'

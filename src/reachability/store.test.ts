@@ -1,11 +1,13 @@
 /** The last checks of domains on both engines. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removals } from '../app/actions.ts'
-import { insertDomain, loggedDomains } from '../domains/store.ts'
+import { loggedDomains } from '../domains/reversal.ts'
+import { insertDomain } from '../domains/store.ts'
 import { finishRemoval } from '../events/removal.ts'
 import type { Reachability } from './checks.ts'
 import { findChecks, findReachedDomain, findRecordsToSet, storeCheck } from './store.ts'

@@ -7,7 +7,8 @@ import { newPlace } from '../../../test/links-api.ts'
 import { parts } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
-import { dailyClicksOf, findGroupNames, linksOfReferrer, rankGroups, readClicks } from './store.ts'
+import { readDailyClicks } from '../recent-clicks.ts'
+import { findGroupNames, linksOfReferrer, rankGroups, readClicks } from './store.ts'
 
 const app = await startApp()
 const db = app.storage
@@ -24,7 +25,7 @@ test('returns the human clicks of each link and day, including zeros', async () 
   await addClicks(db, busy, range.from, dayWith([person]))
   for (const outside of [range.from - 1, last + 1]) await addClicks(db, busy, outside, dayWith([person]))
   assert.deepEqual(
-    await dailyClicksOf(db, account, [busy, quiet], range),
+    await readDailyClicks(db, account, [busy, quiet], range),
     new Map([
       [busy, [1, ...none.slice(2), 2]],
       [quiet, none],
@@ -38,7 +39,7 @@ test('returns zeros for unknown links and links of other accounts', async () => 
   await addClicks(db, theirs, last, dayWith([person]))
   const unknown = 9_999_999
   assert.deepEqual(
-    await dailyClicksOf(db, own.account, [theirs, unknown], range),
+    await readDailyClicks(db, own.account, [theirs, unknown], range),
     new Map([
       [theirs, none],
       [unknown, none],
@@ -54,10 +55,10 @@ test('accepts no links, many links and any range', async () => {
     ids.push(id)
     await storeDay(db, 0, last - (n % 30), id, manyPeople(n + 1, 'countries', 'DE'))
   }
-  const clicks = await dailyClicksOf(db, account, ids, range)
+  const clicks = await readDailyClicks(db, account, ids, range)
   for (const [n, id] of ids.entries()) assert.deepEqual(clicks.get(id), none.with(29 - (n % 30), n + 1))
-  assert.deepEqual((await dailyClicksOf(db, account, ids, { from: last, to: last })).get(ids[0] as number), [1])
-  assert.equal((await dailyClicksOf(db, account, [], range)).size, 0)
+  assert.deepEqual((await readDailyClicks(db, account, ids, { from: last, to: last })).get(ids[0] as number), [1])
+  assert.equal((await readDailyClicks(db, account, [], range)).size, 0)
 })
 
 test('adds up the clicks on each domain and space within a range, and ignores other accounts', async () => {
@@ -117,7 +118,7 @@ test('reads the largest possible day', async () => {
     for (let n = 0; n < maxValues; n++) facts.breakdowns[dimension].set(`value-${n}.example.com`, most)
   }
   await storeDay(db, 0, last, id, facts)
-  assert.deepEqual(await dailyClicksOf(db, account, [id], range), new Map([[id, none.with(29, 24 * most)]]))
+  assert.deepEqual(await readDailyClicks(db, account, [id], range), new Map([[id, none.with(29, 24 * most)]]))
 })
 
 test('adds up the days of tags with any number of links, and much JSON', async () => {

@@ -30,8 +30,6 @@ import { daysOfTag, tagDays } from './tags/store.ts'
 
 /** Days that one query reads without and with their breakdowns, because full ones take the event loop 4 ms. */
 const [dayBatchSize, fullDayBatchSize] = [32, 16]
-/** Records whose days one query reads. */
-const idBatchSize = 16
 
 /** Returns whether the account has this link, domain, space or tag. */
 export async function hasRecord(db: Db, account: number, { level, id }: Subject): Promise<boolean> {
@@ -44,25 +42,6 @@ function daysAmong(account: number, level: StoredLevel, ids: readonly number[], 
   if (level === 'account') return rows.where('click_days.id', '=', account)
   const isOwned = ownedRecord(account, level, sql.ref<number>('click_days.id'))
   return rows.where('click_days.id', 'in', ids).where(({ exists }) => exists(isOwned))
-}
-
-/** Returns the human clicks of each of the account's links on each day of the range. Unknown links have zeros. */
-export async function dailyClicksOf(
-  db: Db,
-  account: number,
-  linkIds: readonly number[],
-  range: DayRange,
-): Promise<Map<number, number[]>> {
-  const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
-  for (const some of parts(linkIds, idBatchSize)) {
-    for await (const days of batchesOf(range, dayBatchSize)) {
-      const rows = daysAmong(account, 'link', some, days).select(['id', 'day', 'clicks'])
-      for (const { id, day, clicks: people } of await db.execute(rows)) {
-        ;(clicks.get(id) as number[])[day - range.from] = people
-      }
-    }
-  }
-  return clicks
 }
 
 /** Clicks in a range of days: over time, and by the values of some dimensions. */

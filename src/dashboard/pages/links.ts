@@ -1,5 +1,5 @@
 import { calendarOf, recentDays } from '../../accounts/calendar.ts'
-import { dailyClicksOf } from '../../analytics/statistics/store.ts'
+import { readDailyClicks } from '../../analytics/recent-clicks.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -66,7 +66,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
       isKnown ? countArchived(storage, account, list) : 0,
       loadChoices(storage, account, chosen),
       loadTagNames(storage, account),
-      dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
+      readDailyClicks(storage, account, ids, { from: today - recentDays + 1, to: today }),
     ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
     const lines = rows.map((row) => ({

@@ -3,8 +3,7 @@ import { dayMs, recentDays } from '../../accounts/calendar.ts'
 import { colors } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { endingDays } from '../../links/link.ts'
-import type { Link } from '../../links/schema.ts'
+import { endingDays, type Lifetime, type Status } from '../../links/link.ts'
 import { isWebUrl } from '../../names/web-url.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { countedMatches } from '../../storage/port.ts'
@@ -111,7 +110,9 @@ function urlParts(url: string) {
   return { host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
 }
 
-type LinkState = Pick<Link, 'status' | 'active_period_start_at' | 'active_period_end_at' | 'clicks_limit'>
+interface LinkState extends Pick<Lifetime, 'active_period_start_at' | 'active_period_end_at' | 'clicks_limit'> {
+  readonly status: Status
+}
 
 /** Renders the status of a link with its reason. Returns null for an active link that does not end soon. */
 export function statusBadge(link: LinkState, now: number): Html | null {
