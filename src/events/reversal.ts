@@ -3,20 +3,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, allows, type Identity } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
-import { changedSince, Failure, found, irreversible } from '../errors.ts'
+import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Times } from '../storage/records.ts'
-import { previousAddresses, withoutThose } from './address-changes.ts'
-import {
-  type Changes,
-  type EventAction,
-  type GroupKind,
-  isSame,
-  type RecordKind,
-  splitImported,
-  type Values,
-} from './event.ts'
+import { type EventAction, type GroupKind, splitImported, type Values } from './event.ts'
+import { type KeptOfChange, previousValues, requireValuesAfter, withoutThose } from './previous-values.ts'
 import type { LoggedRecords } from './records.ts'
 import { type FinishRemoval, hasLinks } from './removal.ts'
 import {
@@ -344,61 +336,10 @@ const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
   return kind.remove(tx, actor, ids, new Set(importedIds))
 }
 
-/** Throws `not_undoable` if a record has other values than after an event, apart from the fields that are `known` to differ. */
-export function requireValuesAfter(
-  { record, action, changes, kept }: StoredEvent,
-  current: Values,
-  known: ReadonlySet<string> = new Set(),
-): void {
-  const all = { ...(action !== 'updated' && nothing(current)), ...changes, ...splitImported(kept).others }
-  requireUnchanged(record, current, Object.fromEntries(Object.entries(all).filter(([field]) => !known.has(field))))
-}
-
 function valuesFor({ record, recordId }: StoredEvent, current: ReadonlyMap<number, Values>): Values {
   const values = current.get(recordId)
   if (values === undefined) throw irreversible(`The ${record} is gone.`)
   return values
-}
-
-/** Returns the values of the changed fields before the change. Throws `not_undoable` if they have changed since. */
-function previousValues({ record, changes, kept }: StoredEvent, current: Values): Values {
-  const { lostTag, ...secrets } = (kept ?? {}) as KeptOfChange
-  // A link that has got other tags since gets a deleted tag back, too.
-  if (lostTag !== undefined) return { tags: withTag(current.tags, lostTag) }
-  const { addresses, ...fields } = { ...changes, ...secrets }
-  requireUnchanged(record, current, fields)
-  const previous = Object.fromEntries(Object.entries(fields).map(([field, [value]]) => [field, value]))
-  if (addresses === undefined) return previous
-  const own = previousAddresses(addresses, current.addresses)
-  if (own === undefined) throw changedSince(record, 'addresses')
-  return { ...previous, addresses: own }
-}
-
-/** Throws `not_undoable` if a field has another value than after the change. Null for fields that the change left empty. */
-function requireUnchanged(
-  record: RecordKind,
-  current: Values,
-  changes: Readonly<Record<string, Changes[string] | null>>,
-): void {
-  for (const [field, change] of Object.entries(changes)) {
-    const after = change === null ? null : change[1]
-    const value = current[field] ?? null
-    // Earlier versions had fewer flags.
-    if (isSame(value, after) || isSame(value ?? [], after) || (change === null && value === false)) continue
-    throw changedSince(record, field)
-  }
-}
-
-/** What an event of a change keeps: secrets by field, and the name of a tag that the link lost because it was deleted. */
-type KeptOfChange = Changes & { readonly lostTag?: string }
-
-function withTag(tags: unknown, name: string): readonly string[] {
-  return [...new Set([...(tags as readonly string[]), name])]
-}
-
-/** Returns null for each field, because a creation leaves out fields without a value. */
-function nothing(values: Values): Record<string, null> {
-  return Object.fromEntries(Object.keys(values).map((field) => [field, null]))
 }
 
 /** Returns the kind of the event's record. Throws `not_undoable` for kinds that can't be restored. */

@@ -1,10 +1,12 @@
 /** Undoes imports: reverses the events of their batch. */
+
 import type { Actor } from '../access/actor.ts'
 import { uncountDeleted } from '../analytics/deleted-links.ts'
 import { Failure, importConflict } from '../errors.ts'
 import type { Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { type Reversals, requireValuesAfter } from '../events/reversal.ts'
+import { requireValuesAfter } from '../events/previous-values.ts'
+import type { Reversals } from '../events/reversal.ts'
 import { readEvents, type StoredEvent } from '../events/store.ts'
 import { describeAddresses, findAddresses } from '../links/addresses.ts'
 import { linkEvents } from '../links/schema.ts'
