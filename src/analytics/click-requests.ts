@@ -1,5 +1,5 @@
 /** The messages of the click writer thread: its options, requests and reports. */
-import type { Actor } from '../access/actor.ts'
+import type { Author } from '../events/log.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import type { CountryFileReport } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
@@ -21,7 +21,7 @@ export type ClickRequest =
   | { readonly work: 'start' }
   | { readonly work: 'write'; readonly batch: number; readonly visits: readonly Visit[] }
   | { readonly work: 'take'; readonly visit: Visit }
-  | { readonly work: 'delete'; readonly actor: Actor; readonly link: number }
+  | { readonly work: 'delete'; readonly author: Author; readonly link: number }
   | { readonly work: 'maintain'; readonly bounds: Bounds }
   | { readonly work: 'erase' }
   | { readonly work: 'stop' }

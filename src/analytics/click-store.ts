@@ -1,7 +1,6 @@
 import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
-import { valueById } from '../storage/records.ts'
-import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
+import { CachedQuery, clickLevels, query, type Row, valueById } from '../storage/schema.ts'
 import {
   addDay,
   addPeople,

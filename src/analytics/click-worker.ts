@@ -99,7 +99,7 @@ export class ClickWorker {
 
   /** Deletes a link's clicks. Returns false if the account has no such link. */
   deleteClicks(actor: Actor, link: number): Promise<boolean> {
-    return this.#request({ work: 'delete', actor, link })
+    return this.#request({ work: 'delete', author: actor, link })
   }
 
   /** See `ClickMaintenance.erase`. */

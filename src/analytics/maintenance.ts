@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Actor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
 import { Failure } from '../errors.ts'
 import type { NewEvent } from '../events/event.ts'
-import { recordEvents } from '../events/log.ts'
+import { type Author, recordEvents } from '../events/log.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { addDay, type DayFacts, emptyDay, shareOf, subtractDay, totalsOf } from './day.ts'
@@ -100,11 +99,11 @@ export class ClickMaintenance {
   }
 
   /** Deletes a link's clicks and its share of group days in steps that agree. Returns false if the account lacks it. */
-  async deleteClicks(actor: Actor, link: number): Promise<boolean> {
+  async deleteClicks(author: Author, link: number): Promise<boolean> {
     const step = async (tx: Db, isFirst: boolean) => {
-      const own = await lockOwnLink(tx, actor.account, link)
+      const own = await lockOwnLink(tx, author.account, link)
       if (own === undefined) return 'gone'
-      if (isFirst) await recordEvents(tx, actor, [deletionEvent(own)])
+      if (isFirst) await recordEvents(tx, author, [deletionEvent(own)])
       return (await deleteSomeClicks(tx, own.totals)) ? 'more' : 'done'
     }
     let result = await this.#database.write((tx) => step(tx, true))

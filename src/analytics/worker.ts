@@ -45,7 +45,7 @@ async function handle(request: ClickRequest): Promise<boolean> {
     case 'take':
       return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
     case 'delete':
-      return maintenance.deleteClicks(request.actor, request.link)
+      return maintenance.deleteClicks(request.author, request.link)
     case 'erase':
       await maintenance.erase()
       return true

@@ -1,8 +1,17 @@
 /** The log of changes: an event for each change of a record, stored in the transaction of the change. */
-import type { Actor } from '../access/actor.ts'
 import type { Db } from '../storage/port.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
 import type { NewEvent } from './event.ts'
+
+/** What the log stores of an `Actor`. */
+export interface Author {
+  readonly account: number
+  readonly kind: string
+  readonly id: number | null
+  readonly name: string
+  readonly requestId: string | null
+  readonly batchId: string
+}
 
 /** Events that one statement stores. */
 const insertedEvents = 64
@@ -11,7 +20,7 @@ const insertedEvents = 64
  * Stores events of an actor, in the transaction of the changes. Returns how many there are that are not null. They can be made
  * one after the other, because a thousand of them may be too large for the memory of a thread.
  */
-export async function recordEvents(tx: Db, actor: Actor, events: Iterable<NewEvent | null>): Promise<number> {
+export async function recordEvents(tx: Db, actor: Author, events: Iterable<NewEvent | null>): Promise<number> {
   const created_at = new Date().toISOString()
   let rows: EventRow[] = []
   let count = 0
@@ -29,7 +38,7 @@ export async function recordEvents(tx: Db, actor: Actor, events: Iterable<NewEve
 
 type EventRow = ReturnType<typeof rowOf>
 
-async function insertEvents(tx: Db, { account, batchId }: Actor, rows: readonly EventRow[]): Promise<void> {
+async function insertEvents(tx: Db, { account, batchId }: Author, rows: readonly EventRow[]): Promise<void> {
   const build = () =>
     query.insertInto('events').values(({ selectFrom, case: when, exists, not, lit }) => {
       const earlier = selectFrom('events as earlier').select('id').where('account_id', '=', account)
@@ -42,7 +51,7 @@ async function insertEvents(tx: Db, { account, batchId }: Actor, rows: readonly 
   await tx.execute(new CachedQuery(`insert ${rows.length} events`, values, build))
 }
 
-function rowOf(actor: Actor, event: NewEvent, created_at: string) {
+function rowOf(actor: Author, event: NewEvent, created_at: string) {
   return {
     account_id: actor.account,
     batch_id: actor.batchId,

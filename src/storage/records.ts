@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { resources } from '../resources.ts'
 import { all, filtersOf } from './list-filters.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
-import { CachedQuery, type OwnedTable, query, type SqlTemplate } from './schema.ts'
+import { CachedQuery, type OwnedTable, query, type SqlTemplate, valueById } from './schema.ts'
 
 /** The columns that every record shows. */
 interface AnyRecord extends Times {
@@ -188,14 +188,6 @@ export class Records<Row extends AnyRecord> {
 /** Returns a value, or an expression with the value of a map for each of these ids. */
 function valueFor(ids: readonly number[], value: unknown): unknown {
   return value instanceof Map ? valueById(ids, value) : value
-}
-
-/** Returns an expression with the value of a map for each of these ids. */
-export function valueById<Value>(ids: readonly number[], values: ReadonlyMap<number, Value>) {
-  // Without a type, PostgreSQL takes parameters of an expression for text.
-  const typed = (each: unknown) => (typeof each === 'number' ? sql`cast(${each} as bigint)` : sql`${each}`)
-  const cases = ids.map((id) => sql`when ${id} then ${typed(values.get(id))}`)
-  return sql<Value>`case id ${sql.join(cases, sql` `)} end`
 }
 
 /** A record and its version, which differs after every change. */

@@ -83,3 +83,11 @@ export interface SqlTemplate<Result> {
 export function sqlTemplate<Result>(strings: TemplateStringsArray, ...parameters: unknown[]): SqlTemplate<Result> {
   return { strings, parameters, build: () => sql<Result>(strings, ...parameters) }
 }
+
+/** Returns an expression with the value of a map for each of these ids. */
+export function valueById<Value>(ids: readonly number[], values: ReadonlyMap<number, Value>) {
+  // Without a type, PostgreSQL takes parameters of an expression for text.
+  const typed = (each: unknown) => (typeof each === 'number' ? sql`cast(${each} as bigint)` : sql`${each}`)
+  const cases = ids.map((id) => sql`when ${id} then ${typed(values.get(id))}`)
+  return sql<Value>`case id ${sql.join(cases, sql` `)} end`
+}
