@@ -3,15 +3,19 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
 import { commandsWith } from '../../test/command-line.ts'
 import { execute } from '../../test/postgres.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { newFolder } from '../../test/processes.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { finishAllRemovals } from '../app/actions.ts'
 import { StartupFailure } from '../errors.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
 import { findKeyByHash } from '../keys/store.ts'
+import { AddressActions } from '../links/address-actions.ts'
+import { findServedLink } from '../redirect/store.ts'
 import { findSession, signInByToken } from '../sessions/store.ts'
 import { generateToken, hashToken } from '../sessions/token.ts'
 import type { Migrations } from './migrate.ts'
@@ -260,4 +264,106 @@ for (const open of [onSqlite, onPostgres]) {
     const owner = (await findSession(storage, String(secret)))?.member
     assert.deepEqual([owner?.name, owner?.role], ['Owner', 'owner'])
   })
+}
+
+/** Links as 0010 to 0013 stored them: [id, domain, alias, key, exact, legacy, clicks]. */
+const mainAddresses = [
+  [1, 1, 'Sale', 'sale', 0, 0, 10],
+  [2, 1, 'SALE', 'sale\u0001SALE', 1, 0, 4],
+  [3, 1, '~old', '~old', 0, 1, 0],
+  // A day with clicks at its further address was deleted.
+  [4, 2, 'Spring', 'spring', 0, 0, 1],
+] as const
+
+/** Further addresses with ids from 1: [link, domain, alias, key, exact, legacy, clicks]. */
+const furtherAddresses = [
+  [1, 1, 'Offer', 'offer', 0, 0, 3],
+  [4, 1, 'spring', 'spring\u0001spring', 1, 0, 5],
+  [1, 2, '~ALT', '~alt', 0, 1, 2],
+  [3, 2, 'Gone', 'gone', 0, 0, 6],
+] as const
+
+async function storeAddresses({ query }: Empty): Promise<void> {
+  const quoted = (values: readonly unknown[]) => values.map((value) => `'${value}'`).join(', ')
+  await query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
+  await query(`insert into domains (account_id, name, name_unicode, created_at, updated_at)
+    values (1, 'go.example', 'go.example', '', ''), (1, 'acme.example', 'acme.example', '', '')`)
+  for (const [id, ...address] of mainAddresses) {
+    await query(`insert into links (account_id, url, disabled, forward_query, redirect_status, status, created_at,
+      updated_at, domain_id, alias, alias_folded, exact, legacy)
+      values (1, 'https://acme.com/', 0, 0, 302, 'active', '2026-01-0${id}', '', ${quoted(address.slice(0, -1))})`)
+    await query(`update link_clicks set clicks = ${address.at(-1)} where link_id = ${id}`)
+  }
+  const columns = 'link_id, domain_id, alias, alias_folded, exact, legacy, clicks'
+  for (const address of furtherAddresses) {
+    await query(
+      `insert into link_addresses (account_id, created_at, ${columns}) values (1, '2026-02', ${quoted(address)})`,
+    )
+  }
+  const gone = { id: 4, domain_id: 2, alias: 'Gone', exact: false, legacy: false, clicks: 6 }
+  await query('delete from link_addresses where id = 4')
+  await query(`insert into events (account_id, batch_id, record, action, record_id, created_at, actor_kind, actor_name,
+    record_name, changes) values (1, 'b', 'link', 'updated', 3, '${new Date().toISOString()}', 'system', 'Waymark',
+    'go.example/~old', '${JSON.stringify({ addresses: [[gone], null] })}')`)
+}
+
+for (const open of [onSqlite, onPostgres]) {
+  for (const last of ['0011-imports', '0013-import-warnings']) {
+    test(`makes each address a row, from ${last}, or changes nothing: ${open.name}`, async (t) => {
+      const database = await open(t)
+      const all = migrationsOf(database.location.engine)
+      const read = async (columns: string, rest: string) =>
+        (await database.query(`select ${columns} from ${rest}`)).map((row) =>
+          Object.values(Object(row)).map((value) => (/^\d+$/.test(String(value)) ? Number(value) : value)),
+        )
+      await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name <= last)))
+      await storeAddresses(database)
+      const content = async () => [await database.tables(), await read('*', 'link_addresses order by id')]
+      const before = await content()
+      const broken = (all['0014-address-rows'] ?? []).toSpliced(-1, 0, 'insert into nowhere values (1)')
+      await assert.rejects(database.migrate({ ...all, '0014-address-rows': broken }), isStartupFailure(/nowhere/))
+      assert.deepEqual(await content(), before)
+
+      await database.migrate(all)
+      const columns = 'id, link_id, domain_id, alias, alias_folded, exact, legacy, main, clicks, created_at, account_id'
+      assert.deepEqual(await read(columns, 'addresses order by id'), [
+        [1, 1, 1, 'Offer', 'offer', 0, 0, 0, 3, '2026-02', 1],
+        [2, 4, 1, 'spring', 'spring', 1, 0, 0, 5, '2026-02', 1],
+        [3, 1, 2, '~ALT', '~alt', 0, 1, 0, 2, '2026-02', 1],
+        [5, 1, 1, 'Sale', 'sale', 0, 0, 1, 5, '2026-01-01', 1],
+        [6, 2, 1, 'SALE', 'sale', 1, 0, 1, 4, '2026-01-02', 1],
+        [7, 3, 1, '~old', '~old', 0, 1, 1, 0, '2026-01-03', 1],
+        [8, 4, 2, 'Spring', 'spring', 0, 0, 1, 0, '2026-01-04', 1],
+      ])
+      const storage = await openStorage(database.location)
+      t.after(() => storage.close())
+      const visit = async (domain: number, alias: string) => {
+        const { link, ignoresCase } = await findServedLink(storage, domain, alias)
+        return [link?.id, link?.address, ignoresCase]
+      }
+      assert.deepEqual(await visit(1, 'sale'), [1, 5, false])
+      assert.deepEqual(await visit(1, 'SALE'), [2, 6, false])
+      assert.deepEqual(await visit(1, 'offer'), [1, 1, true])
+      assert.deepEqual(await visit(1, 'Spring'), [undefined, undefined, false])
+      assert.deepEqual(await visit(2, 'gone'), [undefined, undefined, true])
+
+      const { position } = await storage.changesAfter(null)
+      const { actions, reversals } = actionsOn(storage)
+      const addresses = new AddressActions(storage, actions.links)
+      const actor = systemActor(1)
+      await reversals.undoEvent(actor, 1)
+      assert.deepEqual(await read('id, link_id, clicks, main', `addresses where alias = 'Gone'`), [[4, 3, 6, 0]])
+      assert.deepEqual(await visit(2, 'gone'), [3, 4, true])
+      const store = addresses.insertion(actor, 2, { alias: 'SPRING', exact: true, domain_id: 2 })
+      assert.equal((await store(storage)).id, 9)
+      await assert.rejects(addresses.insertion(actor, 1, { alias: 'sPring', domain_id: 2 })(storage), {
+        code: 'alias_taken',
+      })
+      await addresses.remove(actor, 1, 1)
+      // Visitors find the new exact address before that of the fourth link.
+      const { changes } = await storage.changesAfter(position)
+      assert(changes !== 'unknown')
+      assert.deepEqual(changes.map(({ id }) => id).sort(), [1, 2, 3, 4])
+    })
+  }
 }

@@ -9,15 +9,16 @@ export function addressRows({ engine, id, integer, text, end, trigger }: Dialect
   const log = (row: 'new' | 'old') => `insert into changes (resource, record_id) values ('links', ${row}.link_id)`
   // An exact address is found before the address with the same folded alias, which the redirect server may have in memory.
   const logHidden = `insert into changes (resource, record_id) select 'links', link_id from addresses
-    where domain_id = new.domain_id and alias_folded = new.alias_folded and id <> new.id`
+    where domain_id = new.domain_id and alias_folded = new.alias_folded and exact = 0`
   const ends = isSqlite
     ? `substr(alias_folded, 1, instr(alias_folded, char(1)) - 1)`
     : `split_part(alias_folded, chr(1), 1)`
   const columns = 'account_id, link_id, domain_id, alias, alias_folded, exact, legacy, main, clicks, created_at'
   const values = (link: string, main: 0 | 1, clicks: string) =>
     `account_id, ${link}, domain_id, alias, case exact when 1 then ${ends} else alias_folded end, exact, legacy, ${main}, ${clicks}, created_at`
-  const rest = `(select clicks from link_clicks where link_id = links.id)
-    - (select coalesce(sum(clicks), 0) from link_addresses where link_id = links.id)`
+  // Deleting the statistics of a day left the clicks of further addresses.
+  const rest = `${isSqlite ? 'max' : 'greatest'}(0, (select clicks from link_clicks where link_id = links.id)
+    - (select coalesce(sum(clicks), 0) from link_addresses where link_id = links.id))`
   // The address of a link is stored first. On PostgreSQL, checking all rows at the end is faster.
   const ofLink = 'references links (id) on delete cascade deferrable initially deferred'
   const ofDomain = 'references domains (id)'
