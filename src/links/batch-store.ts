@@ -31,7 +31,10 @@ export async function lockDomains(
     const named = new CachedQuery<LinkDomain>(`lock ${some.length} domains`, [account, ...some], build)
     for (const domain of await tx.execute(named)) found.set(domain.id, domain)
   }
-  const [oldest] = ids.has(null) ? await tx.execute(domains.orderBy('id').limit(1)) : []
+  const first = () => domains.orderBy('id').limit(1)
+  const [oldest] = ids.has(null)
+    ? await tx.execute(new CachedQuery<LinkDomain>('lock oldest domain', [account, 1], first))
+    : []
   return oldest === undefined ? found : found.set(null, oldest)
 }
 

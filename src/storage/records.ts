@@ -22,6 +22,9 @@ interface ChangeOptions {
   readonly isChanged?: boolean
 }
 
+/** The number of `Records`, each of which has other columns. */
+let instances = 0
+
 export class Records<Row extends AnyRecord> {
   readonly columns: readonly (keyof Row & string)[]
   readonly #table: OwnedTable
@@ -42,7 +45,8 @@ export class Records<Row extends AnyRecord> {
     // One text, because compiling column by column takes longer than finding the record.
     const texts = columns.map((column) => `${computed[column] ?? `"${column}"`} as "${column}"`)
     this.#selection = sql.raw(`${texts.join(', ')}, "revision"`).as('revision')
-    this.#shape = `find ${table} ${texts}`
+    // Short, because the shapes of all queries start with it.
+    this.#shape = `${table} ${instances++}`
     this.#select = query.selectFrom(table).select(this.#selection).$castTo<Stored<Row>>()
   }
 
@@ -61,13 +65,16 @@ export class Records<Row extends AnyRecord> {
   /** Finds the account's record with this id. */
   async find(db: Db, account: number, id: number): Promise<Versioned<Row> | undefined> {
     const build = () => this.#select.where('id', '=', id).where('account_id', '=', account)
-    const [row] = await db.execute(new CachedQuery<Stored<Row>>(this.#shape, [id, account], build))
+    const [row] = await db.execute(new CachedQuery<Stored<Row>>(`find ${this.#shape}`, [id, account], build))
     return row && this.toVersioned(row)
   }
 
   /** Finds the account's records with these ids, by id. */
   async findAll(db: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
     const found = new Map<number, Versioned<Row>>()
+    const [first = 0] = ids
+    const single = ids.length === 1 ? await this.find(db, account, first) : undefined
+    if (ids.length === 1) return single === undefined ? found : found.set(first, single)
     for (const some of parts(ids)) {
       const build = () => this.#select.where('account_id', '=', account).where('id', 'in', some)
       const rows = await db.execute(
@@ -151,10 +158,20 @@ export class Records<Row extends AnyRecord> {
     change: Values,
     { unversioned = {}, isChanged = false }: ChangeOptions = {},
   ): Promise<Map<number, Versioned<Row>>> {
+    const found = new Map<number, Versioned<Row>>()
+    const [first = 0] = ids
+    if (ids.length === 1) {
+      const plain = Object.entries(change).map(([column, value]) => [
+        column,
+        value instanceof Map ? value.get(first) : value,
+      ])
+      // Its text is compiled once.
+      const record = await this.change(db, account, first, Object.fromEntries(plain), { unversioned, isChanged })
+      return record === undefined ? found : found.set(first, record)
+    }
     const changed = Object.entries(change).filter(([, value]) => value !== undefined)
     if (changed.length === 0 && !isChanged) return this.findAll(db, account, ids)
     const now = new Date().toISOString()
-    const found = new Map<number, Versioned<Row>>()
     for (const some of parts(ids)) {
       const values = changed.map(([column, value]): [string, unknown] => [column, valueFor(some, value)])
       const update = this.#update(values, unversioned, isChanged, now)
