@@ -1,4 +1,4 @@
-/** Reads the human clicks of the last days, for lists. */
+/** Reads recent human clicks for lists. */
 import { type Db, parts, type Storage } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 

@@ -1,4 +1,4 @@
-/** The query of lists of links. */
+/** How a list of links is filtered. */
 import { optional, type Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'

@@ -1,4 +1,4 @@
-/** The rules of a link in requests and documents: their field, and what is valid. */
+/** The rules of a link in requests and documents: their field, its checks and its schema. */
 import type { TUnsafe } from 'typebox'
 import { type Field, type Form, form, optional, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
