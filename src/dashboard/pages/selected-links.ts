@@ -12,7 +12,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { fingerprint } from '../link-list.ts'
 import type { PageContent } from '../page.ts'
-import { submitButton } from '../parts/buttons.ts'
+import { linkButton, submitButton } from '../parts/buttons.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { shortUrlText } from '../parts/links.ts'
 import { type Confirmation, confirmation } from '../parts/messages.ts'
@@ -73,6 +73,20 @@ export function effectOf(links: readonly BulkLink[], { services, actor }: Select
 /** A page that asks about links, and the fingerprint of what it shows; undefined if there is nothing to confirm. */
 export interface Question extends PageContent {
   readonly shown?: string
+  /** The links of which it says that they stay as they are; undefined if no link has to. */
+  readonly staying?: readonly BulkLink[]
+}
+
+/** Returns the page about links that stayed as they were, although the question said something else. */
+export function stayedPage(stayed: readonly BulkLink[], selection: Selection, count: number): PageContent {
+  const these = stayed.length === 1 ? 'This link stayed' : 'These links stayed'
+  const body = html`<p>${these} unchanged, because another link has the address by now:</p>${shortList(stayed.map((link) => linkTo(link, selection)))}
+<div class="actions">${linkButton({ label: 'Continue', href: selection.next })}</div>`
+  return {
+    title: `${quantity(count, 'link')} changed, ${quantity(stayed.length, 'other')} stayed`,
+    section: 'links',
+    body,
+  }
 }
 
 /** Returns whether a confirmed question still shows the same. Without a fingerprint, a form is about the checked links. */

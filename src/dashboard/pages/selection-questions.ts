@@ -239,7 +239,8 @@ async function askToReplace(selection: Selection, links: readonly BulkLink[], re
     verb,
     weight: 'primary',
   } as const
-  return question(selection, parts, [changes.map(({ id }) => id), shown.map(({ destinations }) => destinations)])
+  const asked = question(selection, parts, [changes.map(({ id }) => id), shown.map(({ destinations }) => destinations)])
+  return { ...asked, staying: conflicts.map(({ link }) => link) }
 }
 
 const effects = {
@@ -311,11 +312,13 @@ async function askToChangeDomain(
     verb: `Move ${counts}`,
     weight: 'primary',
   } as const
-  return question(
+  const staying = plan.conflicts.map(({ link }) => link)
+  const asked = question(
     selection,
     parts,
-    [plan.moving, plan.conflicts.map(({ link }) => link)].map((some) => some.map(({ id }) => id)),
+    [plan.moving, staying].map((some) => some.map(({ id }) => id)),
   )
+  return { ...asked, staying }
 }
 
 /** What would happen to links that move to a domain. */

@@ -24,7 +24,7 @@ function failsAfter(parts: number) {
 
 test('changes many links in parts of one batch, until an error; the notice counts the finished ones', async () => {
   const apply = ({ runBatch }: { runBatch: RunBatch }) =>
-    applyToAll({ ids, actor, runBatch }, { change, several: 'links-deleted' })
+    applyToAll({ ids, actor, runBatch }, { change, several: 'links-deleted' }).then(({ notice }) => notice)
   const all = failsAfter(5)
   assert.deepEqual(await apply(all), { code: 'links-deleted', id: undefined, count: 1_100, failed: 0 })
   assert.deepEqual([...all.batches], [actor.batchId])

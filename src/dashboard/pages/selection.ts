@@ -29,7 +29,7 @@ import { formZone, withUtcTimes } from '../parts/time-zones.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
-import { common, compareShown, isSameQuestion, type Question, type Selection } from './selected-links.ts'
+import { common, compareShown, isSameQuestion, type Question, type Selection, stayedPage } from './selected-links.ts'
 import { askAbout, countToType, type Destination, type LinkAction, limits } from './selection-questions.ts'
 
 const home = '/app/links'
@@ -91,19 +91,25 @@ async function selectionOf(
 }
 
 /** Applies the action of the form if the page that was confirmed still shows the same. Otherwise asks about it. */
-async function act(selection: Selection, services: Services): Promise<Question | Redirect> {
+async function act(selection: Selection, services: Services): Promise<Question | PageContent | Redirect> {
   const { isMatching, fields, next, actor, links } = selection
   if (fields.what === 'move' && fields.to === undefined) return askWhereTo(selection)
   const action = await actionFrom(selection)
   const isConfirmed = fields.confirmed === 'true'
+  let staying: Question['staying']
   if (isConfirmed || action.asks || isMatching) {
     if (links.length === 0) return new Redirect(next, { code: action.none ?? 'links-gone' })
     const question = await askAbout(selection, action)
     const isValid = (action.violations ?? []).length === 0
     if (!isConfirmed || !isValid || !isSameQuestion(question, selection)) return question
+    staying = question.staying
   }
   const apply = () => applyToAll({ ...selection, runBatch: services.runBatch }, action)
-  return new Redirect(next, await services.semaphores.selections.run(apply, String(actor.account)))
+  const { notice, applied } = await services.semaphores.selections.run(apply, String(actor.account))
+  const repeatRedirect = new Redirect(next, notice)
+  const known = new Set([...applied, ...(staying ?? links).map(({ id }) => id)])
+  const stayed = links.filter(({ id }) => !known.has(id))
+  return stayed.length === 0 ? repeatRedirect : { ...stayedPage(stayed, selection, notice.count ?? 0), repeatRedirect }
 }
 
 /** Asks where to move all links that match the query, such as all links on a domain. */
@@ -268,12 +274,12 @@ function destinationFrom(text: unknown): Destination {
 
 /**
  * Applies the action in parts, all of which belong to the actor's batch. After an error, no more parts begin, and the notice
- * is about the finished ones. Throws the error if there are none.
+ * is about the finished ones. Returns it with the ids of their links. Throws the error if there are none.
  */
 export async function applyToAll(
   { ids, actor, runBatch }: Pick<Selection, 'ids' | 'actor'> & Pick<Services, 'runBatch'>,
   { change, single, several, none, to }: Omit<LinkAction, 'what' | 'asks'>,
-): Promise<Notice> {
+): Promise<{ readonly notice: Notice; readonly applied: readonly number[] }> {
   const done: BatchResponse[] = []
   try {
     for (let at = 0; at < ids.length; at += changedTogether) {
@@ -287,7 +293,11 @@ export async function applyToAll(
   const changed = done.reduce((sum, part) => sum + part.changed, 0)
   const count = none === undefined ? applied.length : changed
   const failed = ids.length - applied.length
-  if (count === 0) return { code: none ?? 'links-gone' }
-  if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id }
-  return { code: several, id: to?.id, count, failed }
+  return { notice: notice(), applied: applied.map(({ id }) => id) }
+
+  function notice(): Notice {
+    if (count === 0) return { code: none ?? 'links-gone' }
+    if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id }
+    return { code: several, id: to?.id, count, failed }
+  }
 }
