@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { InsertQueryNode } from 'kysely'
@@ -8,16 +9,20 @@ import { fillLinks, insertLink, linkRules, newLink, plainLink, twoNodes } from '
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
+import { findByShortLink } from '../analytics/transfer-store.ts'
 import { removals } from '../app/actions.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure } from '../errors.ts'
 import { finishRemoval } from '../events/removal.ts'
+import { findServedLink } from '../redirect/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { countedMatches, type Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
+import { compiledForSqlite } from '../storage/sqlite/group-commit.ts'
 import { beginTagMerge, findTagByName } from '../tags/store.ts'
 import { changeLink } from './batch-changes.ts'
 import { tagsOf } from './schema.ts'
+import { addressesWith } from './spellings.ts'
 import { countLinksIn, findLink, findLinkForUpdate, findLinksByAlias, linksAfter } from './store.ts'
 
 const noUrls = { homepage_url: null, not_found_url: null }
@@ -180,4 +185,26 @@ test('no tag is lost and none stays half removed while two nodes tag links and m
     }),
     { numRuns: runs(10) },
   )
+})
+
+test('finds an address on a domain by an index of aliases', async (t) => {
+  const { location } = await newStorage((work) => t.after(work), 'sqlite')
+  assert(location.engine === 'sqlite')
+  using database = new DatabaseSync(location.path)
+  const plans: string[] = []
+  const explaining: Db = {
+    execute: async (asked) => {
+      const plan = database.prepare(`explain query plan ${compiledForSqlite(asked).sql}`).all()
+      plans.push(...plan.map(({ detail }) => String(detail)).filter((detail) => /^SEARCH addresses/.test(detail)))
+      return []
+    },
+    write: () => assert.fail(),
+  }
+  await findLinksByAlias(explaining, 1, 'Sale', 1)
+  await findLinksByAlias(explaining, 1, 'Sale', null)
+  await findByShortLink(explaining, 1, 'go.acme.com/Sale')
+  await findServedLink(explaining, 1, 'Sale')
+  await addressesWith(explaining, 1, 1, ['sale', 'offer'])
+  assert.equal(plans.length, 10)
+  for (const plan of plans) assert.match(plan, /\(domain_id=\? AND alias(_folded)?=\?\)$/)
 })

@@ -123,9 +123,10 @@ export async function findAddressesByAlias(
     .selectFrom('addresses')
     .select(['link_id as link', 'id', 'main', 'exact'])
     .where('domain_id', 'in', domains)
-  // Each part is in the condition of an index.
-  const exactly = reached.where('alias', '=', text).where('exact', '=', 1)
-  const all = reached.where('alias_folded', '=', foldCase(text)).where('exact', '=', 0).unionAll(exactly)
+  // Each part has the condition of an index.
+  const exactly = reached.where('alias', '=', text).where('exact', '=', sql.lit(1))
+  const folded = reached.where('alias_folded', '=', foldCase(text)).where('exact', '=', sql.lit(0))
+  const all = folded.unionAll(exactly)
   const ordered = all.orderBy('exact', 'desc').orderBy('main', 'desc').orderBy('link').limit(limit)
   return (await db.execute(ordered)).map(({ link, id, main }) => ({ link, id, main: main === 1 }))
 }
