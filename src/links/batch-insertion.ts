@@ -146,9 +146,10 @@ async function insertCandidates(tx: Db, account: number, candidates: readonly Ca
     for (const [at, candidate] of pending.entries()) {
       const inserted = named[at] as InsertedLink
       const row = rows.stored.get(inserted)
+      const taken = rows.taken.get(inserted) ?? ''
       if (row !== undefined) stored.push({ ...candidate, inserted, stored: row })
-      else if (candidate.link.alias === null) again.push(candidate)
-      else clashing.set(candidate.row, aliasTaken(rows.taken.get(inserted) ?? ''))
+      else if (candidate.link.alias === null && taken === inserted.row.alias) again.push(candidate)
+      else clashing.set(candidate.row, aliasTaken(taken))
     }
     pending = again
   }

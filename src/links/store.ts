@@ -213,7 +213,7 @@ export function newLinkRecord(
   tags: string | null,
   totals: Partial<Totals> = {},
 ): Versioned<LinkRow> {
-  const record = { id, ...row, ...noClicks, ...totals, tags, domain_name: domain.name, revision: firstRevision }
+  const record = { id, ...noClicks, ...totals, ...row, tags, domain_name: domain.name, revision: firstRevision }
   return linkRecords.toVersioned(record)
 }
 
