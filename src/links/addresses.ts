@@ -113,6 +113,7 @@ export async function furtherShortUrls(
 /** An address to store. The id and clicks are those of an address that returns. */
 export interface NewAddress extends Address {
   readonly link_id: number
+  readonly legacy?: boolean | undefined
   readonly main?: boolean
   readonly id?: number
   readonly clicks?: number
@@ -161,13 +162,13 @@ function insertion(rows: readonly ReturnType<typeof rowOf>[]) {
 
 function rowOf(
   account_id: number,
-  { id, link_id, domain_id, alias, exact, main = false, clicks = 0, created_at }: NewAddress,
+  { id, link_id, domain_id, alias, exact, legacy, main = false, clicks = 0, created_at }: NewAddress,
   now: string,
 ) {
   return {
     ...(id === undefined ? {} : { id }),
     ...{ account_id, link_id, domain_id, alias, alias_folded: foldCase(alias), exact: Number(exact) },
-    ...{ legacy: isLegacy(alias), main: Number(main), clicks, created_at: created_at ?? now },
+    ...{ legacy: Number(legacy ?? isLegacy(alias)), main: Number(main), clicks, created_at: created_at ?? now },
   }
 }
 

@@ -162,7 +162,7 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
   )
   const rows = links.map((link) => {
     const { id, ...row } = restoredRow(account, link, spaces)
-    const main = { domain_id: link.domain_id, alias: link.alias, exact: link.exact === 1 }
+    const main = { domain_id: link.domain_id, alias: link.alias, exact: row.exact === 1, legacy: row.legacy === 1 }
     return { id, row, addresses: [{ ...main, created_at: link.created_at }, ...(kept.get(id) ?? [])] }
   })
   const { stored, taken } = await insertLinks(tx, account, rows)
