@@ -1,6 +1,5 @@
 /** Reads and stores daily aggregates for exports and imports. */
 import { isDeepStrictEqual } from 'node:util'
-import { sql } from 'kysely'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
@@ -82,10 +81,11 @@ export async function findByShortLink(db: Db, account: number, shortLink: string
   const alias = path.join('/')
   const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
   const addresses = query.selectFrom('addresses').select(['link_id as id', 'exact']).where('domain_id', '=', onDomain)
-  const exactly = addresses.where('alias', '=', alias).where('exact', '=', sql.lit(1))
   // Each part has the condition of an index.
-  const folded = addresses.where('alias_folded', '=', foldCase(alias)).where('exact', '=', sql.lit(0))
-  return (await db.execute(folded.unionAll(exactly).orderBy('exact', 'desc').limit(1)))[0]?.id
+  const ofSpelling = (exact: 0 | 1) => addresses.where(({ eb, lit }) => eb('exact', '=', lit(exact)))
+  const exactly = ofSpelling(1).where('alias', '=', alias)
+  const named = ofSpelling(0).where('alias_folded', '=', foldCase(alias)).unionAll(exactly)
+  return (await db.execute(named.orderBy('exact', 'desc').limit(1)))[0]?.id
 }
 
 /** `known`: it was stored before. `other`: the link has other clicks on that day. `gone`: there is no such link. */
