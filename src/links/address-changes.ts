@@ -58,38 +58,38 @@ export async function changeAddresses(
     if (left.length + added.length > maxAddresses + 1) failures.set(link, tooMany)
   }
   const possible = plans.filter(({ link }) => !failures.has(link))
-  await deleteAddresses(
-    tx,
-    account,
-    possible.flatMap(({ gone }) => idsOf(gone)),
-  )
-  const inserted = Map.groupBy(
-    await insertAddresses(
-      tx,
-      account,
-      possible.flatMap(({ added }) => added),
-    ),
-    ({ link_id }) => link_id,
-  )
-  const failed = possible.filter(({ link, added }) => (inserted.get(link)?.length ?? 0) < added.length)
-  if (failed.length > 0) {
-    await deleteAddresses(
-      tx,
-      account,
-      failed.flatMap(({ link }) => idsOf(inserted.get(link) ?? [])),
-    )
-    await insertAddresses(
-      tx,
-      account,
-      failed.flatMap(({ gone }) => gone),
-    )
-    for (const { link, added } of failed) failures.set(link, aliasTaken(takenAmong(added, inserted.get(link) ?? [])))
-  }
+  const inserted = await replaceAddresses(tx, account, possible, failures)
   const changed = possible.filter(({ link }) => !failures.has(link))
   await changeMainRows(tx, account, changed)
   return {
     moved: new Map(changed.map((plan) => [plan.link, movedLink(plan, inserted.get(plan.link) ?? [])])),
     failures,
+  }
+}
+
+/** Deletes and stores the addresses of plans. Returns the stored ones by link, and adds the failures of the others. */
+async function replaceAddresses(
+  tx: Db,
+  account: number,
+  plans: readonly Plan[],
+  failures: Map<number, Failure>,
+): Promise<ReadonlyMap<number, readonly StoredAddress[]>> {
+  const remove = (addresses: readonly StoredAddress[]) => deleteAddresses(tx, account, idsOf(addresses))
+  const goneOf = (some: readonly Plan[]) => some.flatMap(({ gone }) => gone)
+  for (let pending = plans; ; pending = pending.filter(({ link }) => !failures.has(link))) {
+    await remove(goneOf(pending))
+    const added = pending.flatMap((plan) => plan.added)
+    const inserted = Map.groupBy(await insertAddresses(tx, account, added), ({ link_id }) => link_id)
+    const of = (some: readonly Plan[]) => some.flatMap(({ link }) => inserted.get(link) ?? [])
+    const failed = pending.filter((plan) => of([plan]).length < plan.added.length)
+    if (failed.length === 0) return inserted
+    for (const plan of failed) failures.set(plan.link, aliasTaken(takenAmong(plan.added, of([plan]))))
+    await remove(of(failed))
+    const returned = await insertAddresses(tx, account, goneOf(failed))
+    if (returned.length === goneOf(failed).length) return inserted
+    // Another link has taken what a link gets back, so all get back what they had, and the others try again.
+    await remove(of(pending.filter((plan) => !failed.includes(plan))))
+    await insertAddresses(tx, account, goneOf(pending))
   }
 }
 

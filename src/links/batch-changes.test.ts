@@ -4,11 +4,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
+import { plainLink } from '../../test/links.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
 import { commandActor } from '../access/actor.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { query } from '../storage/schema.ts'
 import { type BatchChange, runBatch } from './batch.ts'
 
 const urlSchemes = ['acme']
@@ -143,4 +145,109 @@ test('rejects the whole batch for an unknown domain, and another account’s', a
   for (const domain_id of [stranger.domain.id, 999_999]) {
     await assert.rejects(change(place, [id], { values: { domain_id } }), { code: 'validation_failed' })
   }
+})
+
+/** Returns what is stored of an account that a preview must not change. */
+async function tablesOf({ account }: Place) {
+  const own = <Name extends 'links' | 'addresses' | 'events'>(name: Name) =>
+    query
+      .selectFrom(name as 'links')
+      .selectAll()
+      .where('account_id', '=', account)
+      .orderBy('id')
+  const tags = query.selectFrom('link_tags').selectAll().orderBy('link_id').orderBy('tag_id')
+  const links = query.selectFrom('links').select('id').where('account_id', '=', account)
+  const all = [own('links'), own('addresses'), own('events'), tags.where('link_id', 'in', links)]
+  return Promise.all(all.map((each) => app.storage.execute(each as ReturnType<typeof own>)))
+}
+
+const spelling = fc.constantFrom('a', 'A', 'b', 'B', 'c')
+const address = fc.record({ domain: fc.nat(2), alias: spelling, exact: fc.boolean() })
+const previewedLink = fc.record({
+  main: address,
+  further: fc.array(address, { maxLength: 3 }),
+  isFull: fc.boolean(),
+  loop: fc.option(address),
+  isTagged: fc.boolean(),
+})
+const previewedChange = fc.record({
+  domain: fc.option(fc.nat(2)),
+  exact: fc.option(fc.boolean()),
+  keeps: fc.boolean(),
+  find: fc.option(fc.constantFrom('https://acme.com', 'acme.com', '/c', 'gone.example')),
+  replaces: address,
+  addsTag: fc.boolean(),
+})
+
+test('a preview fails for the links for which the change fails, names the links that change, and stores nothing', async () => {
+  const links = fc.array(previewedLink, { minLength: 1, maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(links, previewedChange, async (wanted, { domain, exact, keeps, find, replaces, addsTag }) => {
+      const place = await newPlace(app)
+      const domains: Json[] = [place.domain]
+      for (const name of ['one', 'two'])
+        domains.push(await place.stored('/domains', { name: `${name}.${place.domain.name}` }))
+      const urlOf = ({ domain, alias }: { domain: number; alias: string }) => `http://${domains[domain]?.name}/${alias}`
+      const located = ({ domain, ...rest }: { domain: number; alias: string; exact: boolean }) => ({
+        ...rest,
+        domain_id: domains[domain]?.id ?? 0,
+      })
+      const rows = wanted.map(({ main, further, isFull, loop, isTagged }, at) => ({
+        ...{ ...plainLink, ...located(main), url: loop === null ? 'https://acme.com/c' : urlOf(loop) },
+        further: [
+          ...further.map(located),
+          ...Array.from({ length: isFull ? 20 - further.length : 0 }, (_, n) => ({
+            ...located(main),
+            alias: `full-${at}-${n}`,
+          })),
+        ],
+        tags: isTagged ? ['x'] : [],
+      }))
+      const actor = commandActor(place.account, 'Test')
+      const request = { actor, isAtomic: false, claim: null, hasResults: false }
+      const run = (change: BatchChange, isPreview = false) =>
+        runBatch(app.storage, { ...request, change, isPreview }, { shortUrl, urlSchemes })
+      const { applied } = await run({ kind: 'store', rows })
+      const ids = applied.map(({ id }) => id)
+      const values = {
+        ...(domain !== null && { domain_id: domains[domain]?.id }),
+        ...(exact !== null && { exact }),
+        ...((domain !== null || exact !== null) && { keep_address: keeps }),
+      }
+      const replacement = find === null ? undefined : ({ find, replace: urlOf(replaces), part: 'all' } as const)
+      const update = {
+        kind: 'update',
+        ids,
+        values,
+        replacement,
+        tags: addsTag ? { add: ['x'], remove: [] } : undefined,
+      } as Update
+      const before = await tablesOf(place)
+      const { preview } = await run(update, true)
+      assert.deepEqual(await tablesOf(place), before)
+      const { rows: results, changed } = await change(place, ids, update)
+      const [links, addresses] = await tablesOf(place)
+      const isNew = (id: number) =>
+        before[0]?.find((each) => each.id === id)?.revision !== links?.find((each) => each.id === id)?.revision
+      assert.deepEqual(
+        preview.map(({ id, failure, isChanged }) => [
+          id,
+          failure?.code ?? null,
+          failure?.facts.violations?.map(({ code }) => code),
+          isChanged,
+        ]),
+        results.map(({ id, code = null, violations }) => [
+          id,
+          code,
+          code === null ? undefined : violations.map((each: Json) => each.code),
+          isNew(id),
+        ]),
+      )
+      assert.equal(changed, preview.filter(({ isChanged }) => isChanged).length)
+      const failed = new Set(preview.flatMap(({ id, failure }) => (failure === null ? [] : [id])))
+      const left = (rows: readonly object[] = []) => rows.filter((row) => failed.has((row as Json).link_id))
+      assert.deepEqual(left(addresses), left(before[1]))
+    }),
+    { numRuns: runs(300, 25) },
+  )
 })

@@ -1,7 +1,7 @@
 /** What a change would do to many links: the same change, which is rolled back. */
 import type { Actor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
-import { type Db, parts } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { type Update, updateRows } from './batch-changes.ts'
 import type { LinkRules } from './link-violations.ts'
 import { destinationsIn, type WithDestinations } from './schema.ts'
@@ -34,7 +34,8 @@ export async function previewChange(
   rules: LinkRules,
 ): Promise<PreviewedRow[]> {
   const rows: PreviewedRow[] = []
-  for (const ids of parts(change.ids, changedTogether)) {
+  for (let at = 0; at < change.ids.length; at += changedTogether) {
+    const ids = change.ids.slice(at, at + changedTogether)
     const left = maxShown - rows.filter(({ destinations }) => destinations.length > 0).length
     rows.push(...(await previewPart(db, actor, { ...change, ids }, rules, left)))
   }
