@@ -9,6 +9,7 @@ import { Failure } from '../errors.ts'
 import { Directory } from '../redirect/directory.ts'
 import type { ServedDomain } from '../redirect/store.ts'
 import type { Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
 import { LinkActions } from './actions.ts'
 import { AddressActions } from './address-actions.ts'
 import { runBatch } from './batch.ts'
@@ -85,6 +86,61 @@ test('stores an address once on PostgreSQL, whatever two transactions store it a
         assert.ok(reason instanceof Failure && /alias_taken|bulk_rejected/.test(reason.code), String(reason))
       }
     }
+  }
+  assert.equal(await deadlocks(location.url), before)
+})
+
+test('stores as many of 20 clashing addresses as the rule allows, at the same time on two PostgreSQL nodes', async (t) => {
+  const { storage, other, actor, domain } = await open(t, 'postgres')
+  const { location } = storage
+  assert.equal(location.engine, 'postgres')
+  const before = await deadlocks(location.url)
+  const spellings = ['sale', 'Sale', 'SALE']
+  const same = [{ alias: 'sale', exact: false }]
+  const otherCase = spellings.map((alias) => ({ alias, exact: false }))
+  const both = [...spellings.map((alias) => ({ alias, exact: true })), ...same]
+  const cases = [same, otherCase, both]
+  for (const [n, [addresses, allowed]] of [cases, cases]
+    .flat()
+    .map((each) => [each, each === both ? 3 : 1] as const)
+    .entries()) {
+    const stores = Array.from({ length: 20 }, (_, at) => {
+      const { alias, exact } = addresses[at % addresses.length] as (typeof same)[0]
+      const db = at % 3 === 0 ? storage : other
+      return insertLink(db, actor, { id: domain, name: 'go.acme.com' }, { ...plainLink, alias: `${alias}-${n}`, exact })
+    })
+    const results = await Promise.allSettled(stores)
+    const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+    assert.deepEqual(new Set(reasons.map(({ code }) => code)), new Set(['alias_taken']), String(reasons))
+    assert.equal(results.length - reasons.length, allowed)
+  }
+  assert.equal(await deadlocks(location.url), before)
+})
+
+test('stores each of 200 aliases once for two bulk requests with opposite orders on two PostgreSQL nodes, without a deadlock', async (t) => {
+  const { storage, other, actor, account, domain } = await open(t, 'postgres')
+  const { location } = storage
+  assert.equal(location.engine, 'postgres')
+  const before = await deadlocks(location.url)
+  for (let round = 0; round < 5; round += 1) {
+    const aliases = Array.from({ length: 200 }, (_, n) => `r${round}-${n}`)
+    const store = (db: Storage, some: readonly string[]) => {
+      const rows = some.map((alias) => ({ ...plainLink, alias, domain_id: domain }))
+      const change = { kind: 'store', rows } as const
+      const request = { actor, change, isAtomic: false, claim: null, hasResults: false }
+      return runBatch(db, request, actionsOn(db).links.rules)
+    }
+    const answers = await Promise.all([
+      store(storage, aliases),
+      store(other, aliases.map((alias) => alias.toUpperCase()).reverse()),
+    ])
+    assert.equal(
+      answers.reduce((sum, { changed }) => sum + changed, 0),
+      200,
+    )
+    const stored = query.selectFrom('addresses').select('alias_folded').where('account_id', '=', account)
+    const found = await storage.execute(stored.where('alias_folded', 'like', `r${round}-%`))
+    assert.deepEqual(found.map(({ alias_folded }) => alias_folded).sort(), aliases.sort())
   }
   assert.equal(await deadlocks(location.url), before)
 })
