@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import crypto, { randomUUID } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
@@ -20,6 +21,7 @@ import { countedMatches, type Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { compiledForSqlite } from '../storage/sqlite/group-commit.ts'
 import { beginTagMerge, findTagByName } from '../tags/store.ts'
+import { runBatch } from './batch.ts'
 import { changeLink } from './batch-changes.ts'
 import { tagsOf } from './schema.ts'
 import { addressesWith } from './spellings.ts'
@@ -66,6 +68,37 @@ test('generates another alias while aliases are taken, and longer ones after thr
   assert.equal(new Set(tried).size, 8)
   assert.equal(record.alias, tried.at(-1))
   assert.deepEqual((await findLink(storage, account, record.id))?.record, record)
+})
+
+test('the first row of a batch gets an address, and a row whose generated alias it has gets another', async (t) => {
+  const { account, domain } = await newDomain()
+  const { randomInt } = crypto
+  let asked = 0
+  // Four equal aliases: those of the first three rows without one, and the next of the second of these.
+  t.mock.method(crypto, 'randomInt', (max: number) => (asked++ < 28 ? 0 : randomInt(max)))
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  const aliases = [null, 'Sale', null, 'sale', null, 'SALE']
+  const rows = aliases.map((alias) => ({ ...plainLink, alias, domain_id: domain.id }))
+  const { body } = await runBatch(
+    storage,
+    {
+      ...{ actor: systemActor(account), change: { kind: 'store', rows } },
+      ...{ isAtomic: false, claim: null, hasResults: true },
+    },
+    linkRules,
+  )
+  const results = JSON.parse(new TextDecoder().decode(body)).data as { status: number; data?: { alias: string } }[]
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    [201, 201, 201, 409, 201, 409],
+  )
+  const stored = results.flatMap(({ data }) => data?.alias ?? [])
+  assert.deepEqual([stored[0], stored[1], new Set(stored).size], ['2222222', 'Sale', 4])
+  assert.deepEqual((await linksAfter(storage, account, 0, 10)).map(({ alias }) => alias).sort(), stored.sort())
 })
 
 test('a link with invalid values uses no id', async () => {
