@@ -9,6 +9,7 @@ import { columnFields } from '../imports/csv-columns.ts'
 import { findHosts } from '../imports/proofs/store.ts'
 import { vendors } from '../imports/refusals.ts'
 import { type Import, type ImportRow, type ImportRowsQuery, isLeftOut } from '../imports/schema.ts'
+import { rowRecord } from '../imports/shown.ts'
 import type { StoredImport } from '../imports/store.ts'
 import { findAddresses } from '../instance/store.ts'
 import { findLinkDomain } from '../links/store.ts'
@@ -121,19 +122,14 @@ async function samplesOf(context: ReportContext, id: number): Promise<string | f
   const all = (await Promise.all(wanted)).flat().sort((a, b) => a.row.id - b.row.id)
   const samples = all.slice(0, maxSamples)
   const lines = samples.map(({ row, stored }) => {
-    const { fields, created_at, clicks } = JSON.parse(stored.row.content)
+    const { fields, created_at, clicks } = stored.content
     const texts = [shorten(fields.title || '-'), shorten(fields.tags || '-'), created_at?.slice(0, 10) ?? '-']
     // Updates leave the clicks of their links alone.
     const count = clicks === null || row.outcome === 'update' ? '-' : formatCount(clicks)
     return [String(row.id), addressesOf(row), fields.url ?? '-', ...texts, count]
   })
-  const changes = samples.flatMap(
-    ({
-      row,
-      stored: {
-        row: { changes },
-      },
-    }) => (changes === null ? [] : [printable(`  ${addressesOf(row)}: ${changesInWords(JSON.parse(changes))}`)]),
+  const changes = samples.flatMap(({ row, stored: { decision } }) =>
+    decision.changes === null ? [] : [printable(`  ${addressesOf(row)}: ${changesInWords(decision.changes)}`)],
   )
   const shown = table([['ROW', 'SHORT URL', 'URL', 'TITLE', 'TAGS', 'CREATED', 'CLICKS'], ...lines])
   const changed = changes.length > 0 && ['Changes of stored links:', ...changes].join('\n')
@@ -147,16 +143,14 @@ function addressesOf({ addresses }: ImportRow): string {
 
 /** Returns the first rows that a filter selects: their API records and their stored rows. */
 async function findRows(
-  { account, imports }: ReportContext,
+  { db, account, imports }: ReportContext,
   id: number,
   filter: Partial<ImportRowsQuery>,
-  per_page: number,
+  most: number,
 ) {
-  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const
-  const query = { ...first, ...filter, per_page }
-  const { rows } = await imports.listRows(account, id, query)
-  const stored = (await imports.listStoredRows(account, id, query)).rows
-  return rows.flatMap((row, at) => (stored[at] === undefined ? [] : [{ row, stored: stored[at] }]))
+  const { rows } = await imports.firstRows(account, id, filter, most)
+  const shortUrl = await ownShortUrls(db)
+  return rows.map((stored) => ({ row: rowRecord(stored, shortUrl), stored }))
 }
 
 /** Returns a table of the first rows with an error or a conflict. */
@@ -170,11 +164,10 @@ async function problemsOf(context: ReportContext, { id, outcomes }: Import, outc
 
 /** Writes the warnings about the first rows to stderr. */
 export async function writeRowWarnings({ account, imports }: ReportContext, id: number, { err }: Terminal) {
-  const first = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const
-  const { rows, total } = await imports.listRows(account, id, { ...first, warning: true, per_page: maxProblems })
-  for (const row of rows) {
-    const place = row.line === null ? `Row ${row.id}` : `Line ${row.line}`
-    for (const { message } of row.warnings ?? []) err.write(`${place}: ${printable(message)}\n`)
+  const { rows, total } = await imports.firstRows(account, id, { warning: true }, maxProblems)
+  for (const { id: row, line, decision } of rows) {
+    const place = line === null ? `Row ${row}` : `Line ${line}`
+    for (const { message } of decision.warnings) err.write(`${place}: ${printable(message)}\n`)
   }
   const left = total - rows.length
   if (left > 0)

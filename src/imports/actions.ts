@@ -26,7 +26,7 @@ import {
   leftOut,
 } from './schema.ts'
 import { importRecord, rowRecord, versionedImport } from './shown.ts'
-import { domainNames, type ListedRow, listRows } from './staging/store.ts'
+import { type ListedRow, listRows } from './staging/store.ts'
 import {
   failPlan,
   findImport,
@@ -118,10 +118,13 @@ export class ImportActions {
   /** Lists a page of the rows of the account's import. Throws `not_found`. */
   async listRows(account: number, id: number, request: ImportRowsQuery): Promise<Page<ImportRow>> {
     const page = await this.listStoredRows(account, id, request)
-    const ids = page.rows.flatMap(({ addresses }) => addresses.flatMap(({ domain_id }) => domain_id ?? []))
-    const names = await domainNames(this.#storage, account, [...new Set(ids)])
-    const { shortUrl } = this.#parts.rules
-    return { ...page, rows: page.rows.map((row) => rowRecord(row, (domain) => names.get(domain), shortUrl)) }
+    return { ...page, rows: page.rows.map((row) => rowRecord(row, this.#parts.rules.shortUrl)) }
+  }
+
+  /** Lists the first rows that a filter selects, as `listStoredRows` does. */
+  firstRows(account: number, id: number, filter: Partial<ImportRowsQuery>, per_page: number): Promise<Page<ListedRow>> {
+    const all = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const
+    return this.listStoredRows(account, id, { ...all, ...filter, per_page })
   }
 
   /** Lists rows as they are stored, with the changes of updates, which the API doesn't show. Throws `not_found`. */

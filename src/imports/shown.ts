@@ -3,10 +3,9 @@ import { hash } from 'node:crypto'
 import type { ShortUrl } from '../names/short-url.ts'
 import { shortUrls } from '../names/short-url.ts'
 import type { Versioned } from '../storage/records.ts'
-import type { LossKind } from './file-row.ts'
 import { type ProofResult, proofResults } from './proof.ts'
-import type { Import, ImportRow, Outcome } from './schema.ts'
-import { type ListedRow, parseWarnings } from './staging/store.ts'
+import type { Import, ImportRow } from './schema.ts'
+import type { ListedRow } from './staging/store.ts'
 import { hasStored, type StoredImport, undoUntil } from './store.ts'
 
 /** Counts of results before a proof. */
@@ -38,31 +37,25 @@ export function versionedImport(record: Import): Versioned<Import> {
 
 const oldUrl = shortUrls('https://{domain}')
 
-/** Returns the record of a row. `nameOf` returns the name of a domain. */
-export function rowRecord(
-  { row, addresses }: ListedRow,
-  nameOf: (id: number) => string | undefined,
-  shortUrl: ShortUrl,
-): ImportRow {
-  const { id, line, outcome, code, message, link_id, losses } = row
+/** Returns the record of a row. */
+export function rowRecord({ id, line, content, addresses, decision }: ListedRow, shortUrl: ShortUrl): ImportRow {
+  const { outcome, code, message, linkId, losses, warnings } = decision
   return {
-    ...{ id, line, outcome: outcome as Outcome, code, message, link_id },
-    url: JSON.parse(row.content).fields.url || null,
+    ...{ id, line, outcome, code, message, link_id: linkId, url: content.fields.url || null },
     addresses: addresses.map((address) => {
-      const name = address.domain_id === null ? undefined : nameOf(address.domain_id)
-      const { host, path, alias, result } = address
+      const { host, path, domainName: name, alias, result } = address
       return {
         old_url: oldUrl(host || name || '*', path),
-        short_url: name === undefined || alias === null ? null : shortUrl(name, alias),
+        short_url: name === null || alias === null ? null : shortUrl(name, alias),
         exact: address.exact === 1,
         proof: result && {
-          result: result as ProofResult,
+          result,
           old: { status: address.old_status, location: address.old_location },
           new: { status: address.new_status, location: address.new_location },
         },
       }
     }),
-    losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
-    ...(row.warnings !== null && { warnings: parseWarnings(row.warnings) }),
-  } as ImportRow
+    losses: [...losses],
+    ...(warnings.length > 0 && { warnings }),
+  }
 }

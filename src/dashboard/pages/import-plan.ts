@@ -15,7 +15,7 @@ import {
   leftOut,
   type Outcome,
 } from '../../imports/schema.ts'
-import type { ListedRow } from '../../imports/staging/store.ts'
+import type { Decision, ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { Refusal, type Violation } from '../../violations.ts'
@@ -31,7 +31,7 @@ import { notice } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { accountZone, formZone, timeZoneField } from '../parts/time-zones.ts'
 import { valuesIn } from '../record-forms.ts'
-import { figures, firstRows, newAddress, oldAddress, type RowServices, rowsSection } from './import-rows.ts'
+import { figures, newAddress, oldAddress, type RowServices, rowsSection } from './import-rows.ts'
 
 export interface ShownImport {
   readonly stored: StoredImport
@@ -326,7 +326,8 @@ async function previewSection(
   request: PageRequest,
   services: RowServices,
 ): Promise<Html> {
-  const rowsOf = (outcome: Outcome) => firstRows(services, request.account, id, outcome, previewed)
+  const rowsOf = async (outcome: Outcome) =>
+    (await services.imports.firstRows(request.account, id, { outcome }, previewed)).rows
   const [created, renamed, updated] = await Promise.all([rowsOf('store'), rowsOf('rename'), rowsOf('update')])
   const shown = [...created, ...renamed].slice(0, previewed)
   const all = outcomes.store + outcomes.rename
@@ -335,8 +336,8 @@ async function previewSection(
       ? null
       : html`<section id="links"><h2>${all > shown.length ? `First ${shown.length} of ${quantity(all, 'link')}` : quantity(all, 'link')}</h2>${linkTable(shown, stored, services)}</section>`
   const changes = updated.map(
-    ({ row, addresses }) =>
-      html`<li>${addresses.slice(0, 1).map((address) => newAddress(address, services.shortUrl))}${changesOf(row, formZone(request), services)}</li>`,
+    ({ decision, addresses }) =>
+      html`<li>${addresses.slice(0, 1).map((address) => newAddress(address, services.shortUrl))}${changesOf(decision, formZone(request), services)}</li>`,
   )
   const more =
     outcomes.update > updated.length
@@ -349,25 +350,14 @@ async function previewSection(
   return html`${links}${updates}`
 }
 
-function changesOf({ changes, link_id }: ListedRow['row'], timeZone: string, { shortUrl }: RowServices): Html | null {
+function changesOf({ changes, linkId }: Decision, timeZone: string, { shortUrl }: RowServices): Html | null {
   if (changes === null) return null
-  const event = {
-    record: 'link',
-    action: 'updated',
-    recordId: link_id ?? 0,
-    name: '',
-    changes: JSON.parse(changes),
-  } as const
+  const event = { record: 'link', action: 'updated', recordId: linkId ?? 0, name: '', changes } as const
   return changedValues(event, { known: new Map(), timeZone, shortUrl })
 }
 
-function linkTable(
-  rows: Awaited<ReturnType<typeof firstRows>>,
-  { options }: StoredImport,
-  { shortUrl }: RowServices,
-): Html {
-  type Shown = (typeof rows)[number]
-  return table<Shown>({
+function linkTable(rows: readonly ListedRow[], { options }: StoredImport, { shortUrl }: RowServices): Html {
+  return table({
     caption: 'Links in their final form',
     rows,
     columns: [

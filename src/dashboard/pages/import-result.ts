@@ -8,6 +8,7 @@ import type { UnreachableReason } from '../../imports/old-service.ts'
 import { type ProofResult, proofResults } from '../../imports/proof.ts'
 import { findHosts } from '../../imports/proofs/store.ts'
 import type { Import } from '../../imports/schema.ts'
+import type { ListedAddress } from '../../imports/staging/store.ts'
 import type { DomainChecks } from '../../reachability/checks.ts'
 import { findChecks, findReachedDomain } from '../../reachability/store.ts'
 import { livePart } from '../frame.ts'
@@ -21,17 +22,7 @@ import { table } from '../parts/table.ts'
 import { dnsAdviceFor } from './domain-reachability.ts'
 import { publicHostOf } from './domains.ts'
 import type { ShownImport } from './import-plan.ts'
-import {
-  figures,
-  loadRows,
-  newAddress,
-  oldAddress,
-  type RowServices,
-  rowList,
-  rowsSection,
-  type ShownRow,
-  tabBar,
-} from './import-rows.ts'
+import { figures, newAddress, oldAddress, type RowServices, rowList, rowsSection, tabBar } from './import-rows.ts'
 
 export interface ResultServices extends RowServices {
   readonly dashboardUrl: (exchange: Exchange) => string
@@ -187,14 +178,13 @@ async function differences(
     sort: 'asc',
     ...(request.query.proof === asked && request.query.page !== undefined && { page: request.query.page }),
   })
-  const page = await loadRows(services, request.account, id, list.query)
+  const page = await services.imports.listStoredRows(request.account, id, list.query)
   const addresses = page.rows.flatMap((row) => row.addresses.filter(({ result }) => result === asked))
   const tabs = found.map(
     (each) =>
       [`${path}?proof=${each}#proof`, `${resultNames[each]} ${formatCount(proof[each])}`, each === asked] as const,
   )
-  type Address = ShownRow['addresses'][number]
-  const rows = table<Address>({
+  const rows = table<ListedAddress>({
     caption: resultNames[asked],
     rows: addresses,
     columns: [

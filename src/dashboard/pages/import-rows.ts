@@ -2,8 +2,8 @@
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
-import { type ImportRowsQuery, importOperations, type Outcome } from '../../imports/schema.ts'
-import { type Content, domainNames, type ListedRow, parseWarnings } from '../../imports/staging/store.ts'
+import { type ImportRowsQuery, importOperations } from '../../imports/schema.ts'
+import type { ListedAddress, ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { pathOf, type ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
@@ -19,38 +19,6 @@ export interface RowServices {
   readonly storage: Storage
   readonly shortUrl: ShortUrl
   readonly imports: ImportActions
-}
-
-/** An address of a row, with the name of its domain. */
-type Address = ListedRow['addresses'][number] & { readonly domainName: string | null }
-
-export interface ShownRow {
-  readonly row: ListedRow['row']
-  readonly content: Content
-  readonly addresses: readonly Address[]
-}
-
-/** Returns a page of the rows of the account's import. */
-export async function loadRows({ storage, imports }: RowServices, account: number, id: number, query: ImportRowsQuery) {
-  const page = await imports.listStoredRows(account, id, query)
-  const domains = page.rows.flatMap(({ addresses }) => addresses.flatMap(({ domain_id }) => domain_id ?? []))
-  const names = await domainNames(storage, account, [...new Set(domains)])
-  const rows = page.rows.map(({ row, addresses }): ShownRow => {
-    const named = addresses.map((each) => ({ ...each, domainName: names.get(each.domain_id ?? 0) ?? null }))
-    return { row, content: JSON.parse(row.content), addresses: named }
-  })
-  return { ...page, rows }
-}
-
-/** Returns the first rows with an outcome. */
-export async function firstRows(
-  services: RowServices,
-  account: number,
-  id: number,
-  outcome: Outcome,
-  per_page: number,
-): Promise<readonly ShownRow[]> {
-  return (await loadRows(services, account, id, { ...start, outcome, per_page })).rows
 }
 
 /** Returns the list of rows with the filters of the page. */
@@ -80,12 +48,12 @@ export function rowList(path: string, { query }: PageRequest, names: readonly st
 }
 
 /** Renders an address of the file. */
-export function oldAddress({ host, path, domainName }: Address): Html {
+export function oldAddress({ host, path, domainName }: ListedAddress): Html {
   return html`<bdi dir="ltr">${shortUrlText(`${host || (domainName ?? '')}/${pathOf(path)}`)}</bdi>`
 }
 
 /** Renders an address here. */
-export function newAddress({ domainName, alias }: Address, shortUrl: ShortUrl): Html | null {
+export function newAddress({ domainName, alias }: ListedAddress, shortUrl: ShortUrl): Html | null {
   if (domainName === null || alias === null) return null
   return html`<bdi class="mono" dir="ltr">${shortUrlText(plainAddress(shortUrl(domainName, alias)))}</bdi>`
 }
@@ -102,16 +70,16 @@ export function figures(stored: StoredImport, others: readonly (readonly [label:
   return html`<dl class="figures">${all}</dl>`
 }
 
-const addressColumn: Column<ShownRow> = {
+const addressColumn: Column<ListedRow> = {
   label: 'Address',
   kind: 'lead',
   cell: ({ addresses, content }) =>
     html`${addresses.slice(0, 1).map(oldAddress)}<span class="leads">${destination(content.fields.url ?? '', 48)}</span>`,
 }
 
-function placeColumn(rows: readonly ShownRow[]): Column<ShownRow> {
-  const label = rows.some(({ row }) => row.line !== null) ? 'Line' : 'Row'
-  return { label, kind: 'number', cell: ({ row }) => formatCount(row.line ?? row.id) }
+function placeColumn(rows: readonly ListedRow[]): Column<ListedRow> {
+  const label = rows.some(({ line }) => line !== null) ? 'Line' : 'Row'
+  return { label, kind: 'number', cell: ({ id, line }) => formatCount(line ?? id) }
 }
 
 /** The kinds of rows that need a look, the most urgent first. */
@@ -120,12 +88,7 @@ const looked: readonly RowKind[] = ['refuse', 'unmapped', 'conflict', 'skip', 'k
 /** Renders a page of the rows that need a look or have warnings, with links to the other kinds. Returns null without any. */
 export async function rowsSection(stored: StoredImport, request: PageRequest, services: RowServices) {
   const counts = countRows(stored)
-  const { total } = await loadRows(services, request.account, stored.id, {
-    ...start,
-    outcome: null,
-    ...warned,
-    per_page: 1,
-  })
+  const { total } = await services.imports.firstRows(request.account, stored.id, warned, 1)
   const all = [
     ...looked.map((kind) => [kind, outcomeNames[kind], counts[kind]] as const),
     ['warnings', 'Warnings', total] as const,
@@ -139,29 +102,28 @@ export async function rowsSection(stored: StoredImport, request: PageRequest, se
   const isUnmapped = asked === 'unmapped' || asked === 'refuse' ? asked === 'unmapped' : undefined
   const isWarned = asked === 'warnings'
   const query = { ...list.query, ...(isWarned ? warned : { isUnmapped }) }
-  const page = await loadRows(services, request.account, stored.id, query)
+  const page = await services.imports.listStoredRows(request.account, stored.id, query)
   const tabs = found.map(
     ([kind, name, count]) => [`${path}?outcome=${kind}#rows`, `${name} ${formatCount(count)}`, kind === asked] as const,
   )
-  const reason = (row: ShownRow) => (isWarned ? warningsOf(row) : reasonOf(row, services.shortUrl))
-  const columns: Column<ShownRow>[] = [
+  const reason = (row: ListedRow) => (isWarned ? warningsOf(row) : reasonOf(row, services.shortUrl))
+  const columns: Column<ListedRow>[] = [
     addressColumn,
     placeColumn(page.rows),
     { label: isWarned ? 'Warning' : 'Reason', width: 'rest', cell: reason },
   ]
-  const rows = table<ShownRow>({ caption, rows: page.rows, columns })
+  const rows = table<ListedRow>({ caption, rows: page.rows, columns })
   const advice = isWarned
     ? html`<p>Warnings don’t stop the import. To change a value, edit the file now, or the link afterwards.</p>`
     : null
   return html`<section id="rows"><h2>Rows to look at</h2>${tabBar('Outcomes', tabs)}${advice}${rows}${list.pagination(page)}</section>`
 }
 
-const start = { sort_by: 'id', sort: 'asc', page: null, after: null, proof: null } as const
 const warned = { warning: true } as const
 
-function warningsOf({ row }: ShownRow): Html {
-  const edit = row.link_id === null ? null : html`<a href="/app/links/${row.link_id}/edit">Edit</a>`
-  return html`<div>${parseWarnings(row.warnings).map(({ message }) => html`<p>${message}</p>`)}${edit}</div>`
+function warningsOf({ decision: { linkId, warnings } }: ListedRow): Html {
+  const edit = linkId === null ? null : html`<a href="/app/links/${linkId}/edit">Edit</a>`
+  return html`<div>${warnings.map(({ message }) => html`<p>${message}</p>`)}${edit}</div>`
 }
 
 /** Renders links to the other parts of a table. */
@@ -176,14 +138,14 @@ export function tabBar(
   return html`<div class="periods"><nav aria-label="${label}">${links}</nav></div>`
 }
 
-function reasonOf({ row, addresses }: ShownRow, shortUrl: ShortUrl): Html {
-  const { outcome, code, message, link_id } = row
+function reasonOf({ decision, addresses }: ListedRow, shortUrl: ShortUrl): Html {
+  const { outcome, code, message, linkId } = decision
   if (outcome === 'refuse') return html`${truncateMiddle(reasonText(code, message), 300)}`
   const [address] = addresses
   const name = address === undefined ? null : newAddress(address, shortUrl)
   if (outcome === 'rename') return html`Becomes ${name}`
-  if (outcome === 'skip' && link_id === null) return html`${message ?? ''}`
-  if (link_id === null) return html`An earlier row is the same.`
-  const link = html`<a href="/app/links/${link_id}">${name ?? 'A link'}</a>`
+  if (outcome === 'skip' && linkId === null) return html`${message ?? ''}`
+  if (linkId === null) return html`An earlier row is the same.`
+  const link = html`<a href="/app/links/${linkId}">${name ?? 'A link'}</a>`
   return outcome === 'known' ? html`${link} exists with the same values.` : html`${link} has another destination.`
 }

@@ -33,7 +33,7 @@ export interface Decision {
   readonly code: string | null
   readonly message: string | null
   readonly linkId: number | null
-  readonly changes: object | null
+  readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>> | null
   readonly losses: readonly LossKind[]
   readonly warnings: readonly ShownWarning[]
 }
@@ -143,13 +143,8 @@ function decisionOf({ outcome, code, message, link_id, changes, losses, warnings
   return {
     ...{ outcome: outcome as Outcome, code, message, linkId: link_id, changes: changes && JSON.parse(changes) },
     losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
-    warnings: parseWarnings(warnings),
+    warnings: warnings === null ? [] : JSON.parse(warnings),
   }
-}
-
-/** Returns the warnings of a stored row. */
-export function parseWarnings(warnings: string | null): readonly ShownWarning[] {
-  return warnings === null ? [] : JSON.parse(warnings)
 }
 
 /** Reads rows after a row, in the order of the file; only those with these outcomes, if any are given. */
@@ -186,7 +181,7 @@ async function withAddresses(db: Db, importId: number, rows: readonly StoredRow[
 }
 
 /** Returns the addresses of rows, with the results of their proof, by row. */
-export async function addressesOf(
+async function addressesOf(
   db: Db,
   importId: number,
   rows: readonly number[],
@@ -202,10 +197,16 @@ export async function addressesOf(
   return Map.groupBy(found, ({ row_id }) => row_id)
 }
 
-/** A row as lists show it. */
-export interface ListedRow {
-  readonly row: StoredRow
-  readonly addresses: readonly Row<'import_addresses'>[]
+/** An address with the name of its domain and the result of its proof. */
+export interface ListedAddress extends Omit<Row<'import_addresses'>, 'result'> {
+  readonly result: ProofResult | null
+  readonly domainName: string | null
+}
+
+/** A decided row as lists show it. */
+export interface ListedRow extends Omit<StagedRow, 'addresses' | 'decision'> {
+  readonly addresses: readonly ListedAddress[]
+  readonly decision: Decision
 }
 
 /** Lists a page of rows. */
@@ -245,8 +246,19 @@ export async function listRows(
             .orderBy('id', sort),
         )
   const addresses = await addressesOf(storage, importId, ids)
+  const domains = [...addresses.values()].flat().flatMap(({ domain_id }) => domain_id ?? [])
+  const names = await domainNames(storage, account, [...new Set(domains)])
+  const named = (address: Row<'import_addresses'>) => ({
+    ...address,
+    result: address.result as ProofResult | null,
+    domainName: names.get(address.domain_id ?? 0) ?? null,
+  })
   return {
-    rows: rows.map((row) => ({ row, addresses: addresses.get(row.id) ?? [] })),
+    rows: rows.map((row) => ({
+      ...stagedRow(row, []),
+      addresses: (addresses.get(row.id) ?? []).map(named),
+      decision: decisionOf(row),
+    })),
     total: Math.min(total, countedMatches),
     totalIsExact: total <= countedMatches,
   }
@@ -266,11 +278,7 @@ function hasResult(importId: number, result: ProofResult) {
 }
 
 /** Returns the names of the account's domains with these ids. */
-export async function domainNames(
-  db: Db,
-  account: number,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
+async function domainNames(db: Db, account: number, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   if (ids.length === 0) return new Map()
   const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
   return new Map((await db.execute(domains.where('id', 'in', ids))).map(({ id, name }) => [id, name]))
