@@ -6,7 +6,7 @@ await runOnPostgres([
   'src/links/{bulk,export}.contract.test.ts',
   'src/links/batch-changes.test.ts',
   'src/redirect/explain.contract.test.ts',
-  'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
+  'src/analytics/statistics/{addresses,forgetting,stats}.contract.test.ts',
   'src/tags/tags.contract.test.ts',
   'src/links/store.test.ts',
   'src/links/{deletion,nearest-alias}.test.ts',

@@ -30,8 +30,11 @@ export type Effect = () => unknown
 export interface Reversal {
   /** Returns the current values of those records that exist, by id, and locks them in the order of ids. */
   readonly valuesOf: (tx: Db, account: number, ids: readonly number[]) => Promise<ReadonlyMap<number, Values>>
-  /** Sets fields to previous values. Throws `not_undoable` if a record that these need is gone, and for taken names. */
-  readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<Effect>
+  /**
+   * Sets fields to previous values, which an event of the time `at` has kept. Throws `not_undoable` if a record that these need
+   * is gone, and for taken names.
+   */
+  readonly change: (tx: Db, actor: Actor, id: number, values: Values, at: string) => Promise<Effect>
   /** Deletes records that had been created or restored. Takes the clicks of imported ones out of all totals. */
   readonly remove: (tx: Db, actor: Actor, ids: readonly number[], imported: ReadonlySet<number>) => Promise<Effect>
   /** Stores deleted records again under their ids, from what their events have kept. */
@@ -316,7 +319,7 @@ const restoreAll: ReverseAll = async (kind, tx, actor, events, current) => {
 
 const changeAll: ReverseAll = (kind, tx, actor, events, current) =>
   inTurn(events, async (event) =>
-    kind.change(tx, actor, event.recordId, previousValues(event, valuesFor(event, current))),
+    kind.change(tx, actor, event.recordId, previousValues(event, valuesFor(event, current)), event.at),
   )
 
 const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {

@@ -7,7 +7,7 @@ import { recordEvents } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
-import { describeAddresses, findAddresses } from './addresses.ts'
+import { describeAddresses, findAllAddresses, type StoredAddress } from './addresses.ts'
 import { type LinkRow, linkColumns, linkEvents } from './schema.ts'
 import { computed, lockLinks } from './store.ts'
 
@@ -17,6 +17,8 @@ export type WholeLink = LinkRow &
     readonly revision: number
     /** Its tags, as JSON. */
     readonly tag_ids: string
+    /** The row of its main address. Earlier versions didn't keep it. */
+    readonly main_address?: Pick<StoredAddress, 'id' | 'clicks'>
     /** Its further addresses, as JSON. */
     readonly addresses: string | null
     /** Whether its clicks have not yet followed it to its domain and space. */
@@ -25,15 +27,13 @@ export type WholeLink = LinkRow &
     readonly is_uncounted?: boolean
   }
 
-const wholeLinks = new Records<Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms' | 'addresses' | 'is_uncounted'>>(
-  'links',
-  [...(linkColumns as readonly Exclude<keyof LinkRow, 'addresses'>[]), 'tag_ids', 'is_moving'],
-  {
-    ...computed,
-    tag_ids: `(select '[' || coalesce(string_agg(cast(tag_id as text), ','), '') || ']' from link_tags where link_id = links.id)`,
-    is_moving: '(select count(*) from click_moves where link_id = links.id)',
-  },
-)
+const wholeLinks = new Records<
+  Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms' | 'main_address' | 'addresses' | 'is_uncounted'>
+>('links', [...(linkColumns as readonly Exclude<keyof LinkRow, 'addresses'>[]), 'tag_ids', 'is_moving'], {
+  ...computed,
+  tag_ids: `(select '[' || coalesce(string_agg(cast(tag_id as text), ','), '') || ']' from link_tags where link_id = links.id)`,
+  is_moving: '(select count(*) from click_moves where link_id = links.id)',
+})
 
 /** Links that one statement deletes. */
 const deletedTogether = 256
@@ -63,15 +63,22 @@ export async function deleteLinks(
     const found = await wholeLinks.findAll(tx, account, some)
     // Locked after the links, so that no click is counted before they are gone.
     const totals = await lockTotals(tx, account, some)
-    const further = await findAddresses(tx, account, some)
+    const all = await findAllAddresses(tx, account, some)
     const links = [...found.values()].flatMap(({ record, version }) => {
       const domain_name = removedDomain ?? record.domain_name
       // The domain of a link without its name is being removed, and takes the link along.
       if (domain_name === null) return []
-      const addresses = describeAddresses(further.get(record.id) ?? [], []).before
+      const own = all.get(record.id) ?? []
+      const [main_address] = own.filter(({ main }) => main).map(({ id, clicks }) => ({ id, clicks }))
+      const addresses = describeAddresses(
+        own.filter(({ main }) => !main),
+        [],
+      ).before
       const revision = Number.parseInt(version, 10)
       const mark = uncounted.has(record.id) && { is_uncounted: true }
-      return [{ ...record, ...totals.get(record.id), ...mark, domain_name, revision, addresses } as WholeLink]
+      return [
+        { ...record, ...totals.get(record.id), ...mark, domain_name, revision, main_address, addresses } as WholeLink,
+      ]
     })
     if (links.length === 0) continue
     const gone = links.map(({ id }) => id)

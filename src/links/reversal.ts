@@ -40,14 +40,14 @@ export function linkReversal(actions: LinkActions): Reversal {
       }
       return values
     },
-    change: async (tx, actor, id, values) => {
+    change: async (tx, actor, id, values, at) => {
       const { account } = actor
       const change = changeTo(values)
       const link = await findLink(tx, account, id)
       if (link === undefined) throw irreversible('The link is gone.')
       // Only its hash could be restored, which is no longer stored.
       if (change.redirect_password === 'secret') throw irreversible('The previous password is no longer stored.')
-      const addresses = addressesIn(id, values.addresses)
+      const addresses = await withoutForgotten(tx, id, at, addressesIn(id, values.addresses))
       await requireRelated(tx, account, { ...change, addresses })
       requireTemporary({ ...link.record, ...change })
       const { tags = [] } = change
@@ -97,6 +97,15 @@ function changeTo({ rules, addresses: _, ...values }: Values): LinkChange & { re
 function addressesIn(link_id: number, described: unknown): NewAddress[] | undefined {
   if (described === undefined) return undefined
   return ((described ?? []) as readonly NewAddress[]).map((address) => ({ ...address, link_id }))
+}
+
+/** Returns the addresses without their clicks if those of the link were deleted after the time `at`. */
+async function withoutForgotten(tx: Db, link: number, at: string, addresses: NewAddress[] | undefined) {
+  if (addresses === undefined) return undefined
+  const totals = query.selectFrom('link_clicks').select('forgotten_ms').where('link_id', '=', link)
+  const [{ forgotten_ms } = { forgotten_ms: null }] = await tx.execute(totals)
+  const isForgotten = forgotten_ms !== null && forgotten_ms >= Date.parse(at)
+  return isForgotten ? addresses.map((address) => ({ ...address, clicks: 0 })) : addresses
 }
 
 /** Returns the further addresses of a deleted link. */
@@ -163,7 +172,11 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
   const rows = links.map((link) => {
     const { id, ...row } = restoredRow(account, link, spaces)
     const main = { domain_id: link.domain_id, alias: link.alias, exact: row.exact === 1, legacy: row.legacy === 1 }
-    return { id, row, addresses: [{ ...main, created_at: link.created_at }, ...(kept.get(id) ?? [])] }
+    return {
+      id,
+      row,
+      addresses: [{ ...main, ...link.main_address, created_at: link.created_at }, ...(kept.get(id) ?? [])],
+    }
   })
   const { stored, taken } = await insertLinks(tx, account, rows)
   const [clashing] = taken.values()
