@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { DayRow } from '../../analytics/day.ts'
 import { type Db, parts } from '../../storage/port.ts'
-import { CachedQuery, query, type Row } from '../../storage/schema.ts'
+import { query, type Row } from '../../storage/schema.ts'
 
 /** Rows that one statement stores. */
 const storedTogether = 64
@@ -61,18 +61,14 @@ export interface DaySums {
 export async function daySums(db: Db, importId: number, folded: readonly string[]): Promise<DaySums[]> {
   const found: DaySums[] = []
   for (const some of parts(folded)) {
-    const own = () => query.selectFrom('import_days').where('import_id', '=', importId).where('folded', 'in', some)
-    const sums = () =>
-      own()
-        .groupBy(['folded', 'host', 'path'])
-        .select(['host', 'path'])
-        .select(({ fn }) => [fn.sum('clicks').as('clicks'), fn.sum('bots').as('bots')])
-        .select(({ fn }) => [fn.count('day').distinct().as('days')])
-        .select(sql<number | null>`max(case when clicks > 0 then day end)`.as('last'))
-    for (const row of await db.execute(
-      new CachedQuery<DaySums>(`${some.length} day sums`, [importId, ...some], sums),
-    )) {
-      const { host, path, clicks, bots, days, last } = row
+    const own = query.selectFrom('import_days').where('import_id', '=', importId).where('folded', 'in', some)
+    const sums = own
+      .groupBy(['folded', 'host', 'path'])
+      .select(['host', 'path'])
+      .select(({ fn }) => [fn.sum('clicks').as('clicks'), fn.sum('bots').as('bots')])
+      .select(({ fn }) => [fn.count('day').distinct().as('days')])
+      .select(sql<number | null>`max(case when clicks > 0 then day end)`.as('last'))
+    for (const { host, path, clicks, bots, days, last } of await db.execute(sums)) {
       found.push({ host, path, clicks: Number(clicks), bots: Number(bots), days: Number(days), last })
     }
   }

@@ -1,7 +1,7 @@
 /** Queries of the rows, addresses and days of an import. Callers have found the import by its account. */
 import { type ExpressionBuilder, sql } from 'kysely'
 import { countedMatches, type Db, type Page, parts, type Storage } from '../../storage/port.ts'
-import { CachedQuery, query, type Row } from '../../storage/schema.ts'
+import { query, type Row, valueById } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
 import type { ShownWarning } from '../../warnings.ts'
 import { deleteDays } from '../days/store.ts'
@@ -53,43 +53,36 @@ const storedTogether = 64
 /** Stores rows, or their new contents, decisions and addresses. */
 export async function saveRows(tx: Db, importId: number, rows: readonly StagedRow[]): Promise<void> {
   for (const some of parts(rows, storedTogether)) {
-    const values = some.map((row) => rowOf(importId, row))
+    const insertion = query.insertInto('import_rows').values(some.map((row) => rowOf(importId, row)))
     await tx.execute(
-      new CachedQuery(`save ${values.length} import rows`, values.flatMap(Object.values), () =>
-        query
-          .insertInto('import_rows')
-          .values(values)
-          .onConflict((conflict) =>
-            conflict.columns(['import_id', 'id']).doUpdateSet(({ ref }) => ({
-              content: ref('excluded.content'),
-              outcome: ref('excluded.outcome'),
-              code: ref('excluded.code'),
-              message: ref('excluded.message'),
-              link_id: ref('excluded.link_id'),
-              changes: ref('excluded.changes'),
-              losses: ref('excluded.losses'),
-              warnings: ref('excluded.warnings'),
-            })),
-          ),
+      insertion.onConflict((conflict) =>
+        conflict.columns(['import_id', 'id']).doUpdateSet(({ ref }) => ({
+          content: ref('excluded.content'),
+          outcome: ref('excluded.outcome'),
+          code: ref('excluded.code'),
+          message: ref('excluded.message'),
+          link_id: ref('excluded.link_id'),
+          changes: ref('excluded.changes'),
+          losses: ref('excluded.losses'),
+          warnings: ref('excluded.warnings'),
+        })),
       ),
     )
   }
   const addresses = rows.flatMap((row) => row.addresses.map((address, at) => addressOf(importId, row.id, at, address)))
   for (const values of parts(addresses, storedTogether)) {
     await tx.execute(
-      new CachedQuery(`save ${values.length} import addresses`, values.flatMap(Object.values), () =>
-        query
-          .insertInto('import_addresses')
-          .values(values)
-          .onConflict((conflict) =>
-            conflict.columns(['import_id', 'row_id', 'position']).doUpdateSet(({ ref }) => ({
-              domain_id: ref('excluded.domain_id'),
-              alias: ref('excluded.alias'),
-              exact: ref('excluded.exact'),
-              legacy: ref('excluded.legacy'),
-            })),
-          ),
-      ),
+      query
+        .insertInto('import_addresses')
+        .values(values)
+        .onConflict((conflict) =>
+          conflict.columns(['import_id', 'row_id', 'position']).doUpdateSet(({ ref }) => ({
+            domain_id: ref('excluded.domain_id'),
+            alias: ref('excluded.alias'),
+            exact: ref('excluded.exact'),
+            legacy: ref('excluded.legacy'),
+          })),
+        ),
     )
   }
 }
@@ -97,10 +90,9 @@ export async function saveRows(tx: Db, importId: number, rows: readonly StagedRo
 /** Stores which links rows have stored. */
 export async function setLinks(tx: Db, importId: number, links: ReadonlyMap<number, number>): Promise<void> {
   for (const some of parts([...links])) {
-    const cases = some.map(([row, link]) => sql`when ${row} then cast(${link} as bigint)`)
     const ids = some.map(([row]) => row)
     const own = query.updateTable('import_rows').where('import_id', '=', importId).where('id', 'in', ids)
-    await tx.execute(own.set({ link_id: sql<number>`case id ${sql.join(cases, sql` `)} end` }))
+    await tx.execute(own.set({ link_id: valueById(ids, links) }))
   }
 }
 
@@ -190,9 +182,7 @@ async function addressesOf(
   const own = query.selectFrom('import_addresses').selectAll().where('import_id', '=', importId)
   const found: Row<'import_addresses'>[] = []
   for (const some of parts(rows)) {
-    const build = () => own.where('row_id', 'in', some).orderBy('row_id').orderBy('position')
-    const named = new CachedQuery<Row<'import_addresses'>>(`${some.length} rows' addresses`, [importId, ...some], build)
-    found.push(...(await db.execute(named)))
+    found.push(...(await db.execute(own.where('row_id', 'in', some).orderBy('row_id').orderBy('position'))))
   }
   return Map.groupBy(found, ({ row_id }) => row_id)
 }
@@ -300,18 +290,11 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
   const entries = rows.select(['row_id', 'host', 'path', 'folded', 'outcome'])
   const found: FileEntry[] = []
   for (const some of parts(folded)) {
-    const counted = () => own.select('folded').where('folded', 'in', some).groupBy('folded')
-    const frequentOnes = () => counted().having(({ fn }) => fn.countAll(), '>', maxSame)
-    type Frequent = Pick<FileEntry, 'folded'>
-    const many = await db.execute(
-      new CachedQuery<Frequent>(`${some.length} frequent entries`, [importId, ...some, maxSame], frequentOnes),
-    )
+    const counted = own.select('folded').where('folded', 'in', some).groupBy('folded')
+    const many = await db.execute(counted.having(({ fn }) => fn.countAll(), '>', maxSame))
     const frequent = new Set(many.map((row) => row.folded))
-    for (const others of parts(some.filter((each) => !frequent.has(each)))) {
-      const build = () => entries.where('folded', 'in', others)
-      const named = new CachedQuery<FileEntry>(`${others.length} import entries`, [importId, ...others], build)
-      found.push(...(await db.execute(named)))
-    }
+    const others = some.filter((each) => !frequent.has(each))
+    if (others.length > 0) found.push(...(await db.execute(entries.where('folded', 'in', others))))
     for (const each of frequent) {
       found.push(...(await db.execute(entries.where('folded', '=', each).orderBy('row_id').limit(maxSame))))
     }
