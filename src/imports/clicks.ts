@@ -5,7 +5,7 @@ import { softwareOf } from '../analytics/capture/software.ts'
 import { classOf } from '../analytics/capture/visit.ts'
 import type { LinkDimension } from '../analytics/day.ts'
 import type { FileAddress, FileClicks } from './file-row.ts'
-import { type Find, type Get, keyOf, type References } from './rows.ts'
+import { type GetValue, keyOf, type References } from './rows.ts'
 import type { ClickNames } from './source-table.ts'
 import { addressOf, type FileTimes, isSet, parseAddress, parseCount, textOf } from './values.ts'
 
@@ -60,29 +60,23 @@ export class ClickReader {
   readonly #names: ClickNames
   readonly #times: FileTimes
   readonly #references: References
-  readonly #getters = new Map<string, Get>()
-  readonly #key: readonly { readonly get: Get }[]
+  readonly #get: GetValue
 
-  constructor(names: ClickNames, find: Find, times: FileTimes, references: References) {
+  constructor(names: ClickNames, get: GetValue, times: FileTimes, references: References) {
     this.#names = names
+    this.#get = get
     this.#times = times
     this.#references = references
-    const { browsers = {}, operatingSystems = {}, key = [], ...single } = names
-    for (const name of [...Object.values(single), ...Object.keys(browsers), ...Object.keys(operatingSystems), ...key]) {
-      const get = find(name)
-      if (get !== null) this.#getters.set(name, get)
-    }
-    this.#key = key.map((name) => ({ get: (record) => this.#value(name, record) }))
   }
 
   /** Returns the address of a visit; null if only the page knows it, whose record this method takes, too. */
   addressOf(record: unknown): FileAddress | null {
-    const { address, alias } = this.#names
+    const { address, alias, key: names = [] } = this.#names
     const visited = parseAddress(this.#text(address, record))
     if (visited !== null) return visited
     const own = this.#text(alias, record)
     if (own !== '') return addressOf('', own)
-    const key = keyOf(this.#key, record)
+    const key = keyOf(this.#get, record, names)
     if (key.trim() === '') return null
     const [host = '', path] = key.split('\n')
     // The root is never a link, so these clicks have no row.
@@ -139,7 +133,7 @@ export class ClickReader {
   }
 
   #value(name: string | undefined, record: unknown): unknown {
-    return this.#getters.get(name ?? '')?.(record)
+    return name === undefined ? undefined : this.#get(record, name)
   }
 
   #text(name: string | undefined, record: unknown): string {

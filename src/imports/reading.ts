@@ -4,7 +4,7 @@ import { type CsvRow, isUrlList, readCsv } from './csv-file.ts'
 import type { FileColumn, FileItem, FileRow, Source } from './file-row.ts'
 import { type Found, findFormat, hasAll, missingRows, unknownFormat } from './recognition.ts'
 import { readRecords } from './records.ts'
-import { findCell, References, RowReader } from './rows.ts'
+import { cellsOf, References, RowReader } from './rows.ts'
 import type { Format, SourceTable } from './source-table.ts'
 import { csv } from './sources/csv.ts'
 import { phpshort, phpshortColumns } from './sources/phpshort.ts'
@@ -114,7 +114,7 @@ function tableOf(
   const reader = new RowReader({
     table,
     format,
-    find: findCell(names),
+    get: cellsOf(names),
     times,
     generatesAliases,
     references: new References(),
@@ -139,10 +139,10 @@ export function readCells(
   columns: readonly FileColumn[],
   { timeZone, generateAliases: generatesAliases }: Pick<ReadingOptions, 'timeZone' | 'generateAliases'>,
 ): (cells: readonly string[], line: number | null) => FileRow {
-  const find = findCell(columns.map(({ field }) => field ?? ''))
+  const get = cellsOf(columns.map(({ field }) => field ?? ''))
   const [format] = csv.formats as [Format]
   const times = new FileTimes(timeZone)
-  const reader = new RowReader({ table: csv, format, find, times, generatesAliases, references: new References() })
+  const reader = new RowReader({ table: csv, format, get, times, generatesAliases, references: new References() })
   return (cells, line) => withExtraCells(reader.read(cells, line), cells, columns.length)
 }
 

@@ -4,7 +4,7 @@ import { normalized } from './csv-columns.ts'
 import type { FileClicks, FileItem, FileRow } from './file-row.ts'
 import { readJson } from './json-file.ts'
 import { ambiguousFormat, type Found, findFormat, hasAll, missingRows, unknownFormat } from './recognition.ts'
-import { type Find, findCell, type Get, keyOf, References, type RowOptions, RowReader } from './rows.ts'
+import { cellsOf, type GetValue, keyOf, References, type RowOptions, RowReader } from './rows.ts'
 import type { SourceTable } from './source-table.ts'
 import { readSql } from './sql-file.ts'
 import { addressOf, FileTimes, isSet, textOf } from './values.ts'
@@ -19,7 +19,7 @@ interface Group {
   /** The path of a JSON list. */
   readonly list?: string
   readonly namesOf: (value: unknown) => readonly string[]
-  readonly find: Find
+  readonly get: GetValue
 }
 
 interface FileRecord {
@@ -69,7 +69,7 @@ function formatOf({ group, value, isPage }: FileRecord, { kind, tables }: Option
 type Reader =
   | { readonly rows: RowReader }
   | { readonly clicks: ClickReader }
-  | { readonly key: readonly { readonly get: Get }[]; readonly host: Get | null }
+  | { readonly key: readonly string[]; readonly host: string }
 
 /** The address of clicks that belong to no link: the root never is one. */
 const nobody = addressOf('', '')
@@ -120,7 +120,7 @@ class RecordItems {
       const address = reader.clicks.addressOf(value)
       this.#pageReader = reader.clicks
       reader.clicks.read(value, address ?? nobody, address === null ? this.#pageHours : this.#hours)
-    } else this.#references.hosts.set(keyOf(reader.key, value), textOf(reader.host?.(value)))
+    } else this.#references.hosts.set(keyOf(group.get, value, reader.key), textOf(group.get(value, reader.host)))
     return null
   }
 
@@ -147,15 +147,12 @@ class RecordItems {
     if (found === null) return null
     if (found.table !== this.#table) throw ambiguousFormat([this.#table, found.table])
     const { table, format } = found
-    const { find } = group
+    const { get } = group
     const zoned = format.timeZone === undefined ? times : new FileTimes(format.timeZone)
     const references = this.#references
-    if (format.clicks !== undefined) return { clicks: new ClickReader(format.clicks, find, zoned, references) }
-    if (format.hosts !== undefined) {
-      const key = (format.key ?? []).map((name) => ({ get: find(name) ?? (() => null) }))
-      return { key, host: find(format.hosts) }
-    }
-    return { rows: new RowReader({ table, format, find, times: zoned, generatesAliases, references }) }
+    if (format.clicks !== undefined) return { clicks: new ClickReader(format.clicks, get, zoned, references) }
+    if (format.hosts !== undefined) return { key: format.key ?? [], host: format.hosts }
+    return { rows: new RowReader({ table, format, get, times: zoned, generatesAliases, references }) }
   }
 }
 
@@ -176,7 +173,7 @@ async function* inOrder(
 async function* jsonRecords(text: AsyncIterable<string>): AsyncGenerator<FileRecord[]> {
   const groups = new Map<string, Group>()
   const groupOf = (list: string) => {
-    const group = groups.get(list) ?? { list, namesOf: (value) => Object.keys(value as object), find: findMember }
+    const group = groups.get(list) ?? { list, namesOf: (value) => Object.keys(value as object), get: memberOf }
     groups.set(list, group)
     return group
   }
@@ -185,28 +182,25 @@ async function* jsonRecords(text: AsyncIterable<string>): AsyncGenerator<FileRec
   }
 }
 
-/** Returns how to get a member of JSON. Dots lead into objects, and an asterisk stands for the rest of a name. */
-function findMember(name: string): Get {
+/** Returns a member of JSON. Dots lead into objects, and an asterisk stands for the rest of a name. */
+function memberOf(value: unknown, name: string): unknown {
   if (name.endsWith('*')) {
     const start = name.slice(0, -1)
-    return (value) => Object.entries(value as object).find(([key, each]) => key.startsWith(start) && isSet(each))?.[1]
+    return Object.entries(value as object).find(([key, each]) => key.startsWith(start) && isSet(each))?.[1]
   }
-  const path = name.split('.')
-  return (value) => {
-    let member = value
-    for (const key of path) {
-      if (typeof member !== 'object' || member === null) return null
-      member = (member as Readonly<Record<string, unknown>>)[key]
-    }
-    return member
+  let member = value
+  for (const key of name.split('.')) {
+    if (typeof member !== 'object' || member === null) return null
+    member = (member as Readonly<Record<string, unknown>>)[key]
   }
+  return member
 }
 
 async function* sqlRecords(text: AsyncIterable<string>): AsyncGenerator<FileRecord[]> {
   const groups = new Map<string, Group>()
   const groupOf = (table: string, columns: readonly string[]) => {
     const key = `${table} ${columns.join()}`
-    const group = groups.get(key) ?? { namesOf: () => columns, find: findCell(columns) }
+    const group = groups.get(key) ?? { namesOf: () => columns, get: cellsOf(columns) }
     groups.set(key, group)
     return group
   }

@@ -18,23 +18,23 @@ import {
   textOf,
 } from './values.ts'
 
-/** Returns a value of a record, which is an object of JSON or a list of cells. */
-export type Get = (record: unknown) => unknown
-
-/** Returns how to get the value with a name; null if no record has it. */
-export type Find = (name: string) => Get | null
+/** Returns the value of a record with this name; undefined if it has none. A record is an object of JSON or a list of cells. */
+export type GetValue = (record: unknown, name: string) => unknown
 
 /** Returns how to get a cell by the name of its column. An asterisk stands for the rest of a name. */
-export function findCell(columns: readonly string[]): Find {
+export function cellsOf(columns: readonly string[]): GetValue {
   const known = columns.map(normalized)
-  return (name) => {
-    const start = name.endsWith('*') ? normalized(name.slice(0, -1)) : null
-    const own = normalized(name)
-    const found = [...known.keys()].filter((at) => (start === null ? known[at] === own : known[at]?.startsWith(start)))
-    const [first] = found
-    if (first === undefined) return null
-    if (start === null) return (cells) => (cells as readonly (string | null)[])[first] ?? ''
-    return (cells) => found.map((at) => (cells as readonly string[])[at]).find(isSet)
+  const placesOf = (name: string) => {
+    const isMeant = (column: string) =>
+      name.endsWith('*') ? column.startsWith(normalized(name.slice(0, -1))) : column === normalized(name)
+    return [...known.keys()].filter((at) => isMeant(known[at] ?? ''))
+  }
+  const places = new Map<string, readonly number[]>()
+  return (record, name) => {
+    const cells = record as readonly (string | null)[]
+    const own = places.getOrInsertComputed(name, placesOf)
+    if (name.endsWith('*')) return own.map((at) => cells[at]).find(isSet)
+    return own[0] === undefined ? undefined : (cells[own[0]] ?? '')
   }
 }
 
@@ -47,15 +47,10 @@ export class References {
 export interface RowOptions {
   readonly table: SourceTable
   readonly format: Format
-  readonly find: Find
+  readonly get: GetValue
   readonly times: FileTimes
   readonly generatesAliases: boolean
   readonly references: References
-}
-
-interface Column {
-  readonly name: string
-  readonly get: (record: unknown) => unknown
 }
 
 /** A row while it is read. */
@@ -74,43 +69,34 @@ const clearable = ['text', 'lines', 'time', 'number', 'names', 'rules', 'url']
 /** Reads rows of one format. Throws `validation_failed` if a time needs a zone. */
 export class RowReader {
   readonly #options: RowOptions
-  readonly #columns: Readonly<Partial<Record<keyof FieldNames, readonly Column[]>>>
   readonly #fields: readonly (keyof typeof linkFields & keyof FieldNames)[]
-  readonly #losses: readonly (readonly [LossKind, readonly Column[]])[]
-  readonly #key: readonly Column[]
-  readonly #hostKey: readonly Column[]
+  readonly #losses: readonly (readonly [LossKind, readonly string[]])[]
 
   constructor(options: RowOptions) {
     this.#options = options
-    const { format, table, find } = options
-    const columns = Object.entries(table.fields).map(([field, each]) => [field, columnsOf(find, each)] as const)
-    this.#columns = Object.fromEntries(columns)
-    this.#fields = columns.flatMap(([field, { length }]) =>
-      length > 0 && field in linkFields && field !== 'alias' ? [field as 'url'] : [],
-    )
-    const losses = Object.entries(table.losses ?? {}).map(([kind, each]) => [kind, columnsOf(find, each)] as const)
-    this.#losses = losses as (readonly [LossKind, readonly Column[]])[]
-    this.#key = columnsOf(find, format.key ?? [])
-    this.#hostKey = columnsOf(find, format.hostKey === undefined ? [] : [format.hostKey])
+    const { fields, losses = {} } = options.table
+    this.#fields = Object.keys(fields).filter((field) => field in linkFields && field !== 'alias') as 'url'[]
+    this.#losses = Object.entries(losses) as (readonly [LossKind, readonly string[]])[]
   }
 
   /** Returns the row of a record. */
   read(record: unknown, line: number | null): FileRow {
+    const { get, format, references, generatesAliases } = this.#options
     const draft: Draft = { fields: { url: '' }, losses: new Set(), refusal: null }
     const host = this.#host(record)
     const addresses = this.#addresses(record, host)
-    if (this.#key.length > 0 && addresses[0] !== undefined) {
-      this.#options.references.addresses.set(keyOf(this.#key, record), addresses[0])
+    if (format.key !== undefined && addresses[0] !== undefined) {
+      references.addresses.set(keyOf(get, record, format.key), addresses[0])
     }
-    if (addresses.length === 0 && !this.#options.generatesAliases) {
+    if (addresses.length === 0 && !generatesAliases) {
       draft.refusal = { code: 'required', message: 'The row has no short link and no alias.' }
     }
     if (addresses.length > maxAddresses + 1) {
       draft.refusal = { code: 'too_many', message: `A link has at most ${maxAddresses} further addresses.` }
     }
     for (const field of this.#fields) this.#readField(draft, field, record)
-    for (const [kind, columns] of this.#losses) {
-      if (columns.some(({ get }) => isSet(get(record)))) draft.losses.add(kind)
+    for (const [kind, names] of this.#losses) {
+      if (names.some((name) => isSet(get(record, name)))) draft.losses.add(kind)
     }
     const created_at = this.#time(draft, this.#value('created_at', record))
     if (created_at === null) draft.losses.add('created_at')
@@ -123,24 +109,31 @@ export class RowReader {
   /** Returns the value of a field and the name of its column. The name is '' if the record has none of the columns. */
   #value(field: keyof FieldNames, record: unknown): readonly [value: unknown, name: string] {
     let known = ''
-    for (const { name, get } of this.#columns[field] ?? []) {
-      const value = get(record)
+    for (const each of this.#options.table.fields[field] ?? []) {
+      const [name, value] = this.#named(each, record)
       if (!isEmpty(value)) return [value, name]
       if (value !== undefined) known = name
     }
     return [null, known]
   }
 
+  #named(each: Name, record: unknown): readonly [name: string, value: unknown] {
+    const [name, read] = typeof each === 'string' ? [each] : each
+    const value = this.#options.get(record, name)
+    return [name, read === undefined || isEmpty(value) ? value : read(value)]
+  }
+
   #host(record: unknown): string | null {
     const own = textOf(this.#value('host', record)[0])
-    const key = this.#hostKey.map(({ get }) => textOf(get(record))).join()
-    return parseAddress(own || (this.#options.references.hosts.get(key) ?? key))?.host ?? null
+    const { get, format, references } = this.#options
+    const key = format.hostKey === undefined ? '' : textOf(get(record, format.hostKey))
+    return parseAddress(own || (references.hosts.get(key) ?? key))?.host ?? null
   }
 
   #addresses(record: unknown, host: string | null): FileAddress[] {
     const found: FileAddress[] = []
-    for (const { get } of this.#columns.address ?? []) {
-      for (const value of [get(record)].flat()) {
+    for (const each of this.#options.table.fields.address ?? []) {
+      for (const value of [this.#named(each, record)[1]].flat()) {
         if (found.length > maxAddresses + 1) return found
         const address = parseAddress(textOf(value))
         const isNew =
@@ -216,24 +209,14 @@ export class RowReader {
   }
 }
 
-function columnsOf(find: Find, names: readonly Name[]): Column[] {
-  return names.flatMap((each) => {
-    const [name, read] = typeof each === 'string' ? [each, null] : each
-    const get = find(name)
-    if (get === null) return []
-    const meaning = (value: unknown) => (isEmpty(value) ? null : read?.(value))
-    return [{ name, get: read === null ? get : (record) => meaning(get(record)) }]
-  })
-}
-
 function isEmpty(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() === ''
   return value === null || value === undefined || (Array.isArray(value) && value.length === 0)
 }
 
-/** Returns the values of some columns as one text. */
-export function keyOf(columns: readonly Pick<Column, 'get'>[], record: unknown): string {
-  return columns.map(({ get }) => textOf(get(record))).join('\n')
+/** Returns the values of a record with these names as one text. */
+export function keyOf(get: GetValue, record: unknown, names: readonly string[]): string {
+  return names.map((name) => textOf(get(record, name))).join('\n')
 }
 
 function withLoss(draft: Draft, kind: 'title' | 'notes' | 'tags', fitted: ReturnType<typeof fitText>): string {
