@@ -72,9 +72,8 @@ export function createInvitation(
     if ((await tx.execute(open.limit(maxInvitations))).length === maxInvitations) {
       throw validationFailed([new Refusal('too_many.invitations', { most: maxInvitations }).at('id')])
     }
-    const insertion = query.insertInto('invitations').values({ account_id: account, member_id, ...columns, ...times })
-    const [row] = await tx.execute(insertion.returning('id'))
-    const invitation = (await records.find(tx, account, Number(row?.id))) as Versioned<InvitationRow>
+    const stored = { account_id: account, member_id, ...columns, ...times }
+    const invitation = (await records.insert(tx, stored)) as Versioned<InvitationRow>
     await recordEvents(tx, actor, [createdEvent(described, invitation.record)])
     return { invitation, secret }
   })

@@ -104,18 +104,11 @@ export async function insertMember(
   { person, name, email, role, hasOidcRole }: NewMember,
 ): Promise<Versioned<MemberRow>> {
   const { account } = actor
-  const times = newTimes()
-  const stored = { name, email, role, last_seen_at: null, ...times }
   const folded = { name_folded: foldCase(name), email_folded: email === null ? null : foldCase(email) }
-  const columns = { account_id: account, person_id: person, has_oidc_role: hasOidcRole ? 1 : 0, ...folded, ...stored }
-  const insertion = query
-    .insertInto('members')
-    .values(columns)
-    .onConflict((conflict) => conflict.doNothing())
-  const [row] = await tx.execute(insertion.returning('id'))
-  if (row === undefined) throw alreadyMember()
-  const id = Number(row.id)
-  const member = (await memberRecords.find(tx, account, id)) as Versioned<MemberRow>
+  const columns = { account_id: account, person_id: person, has_oidc_role: hasOidcRole ? 1 : 0, ...folded }
+  const member = await memberRecords.insert(tx, { ...columns, name, email, role, ...newTimes() })
+  if (member === undefined) throw alreadyMember()
+  const { id } = member.record
   const joined: Actor = { ...actor, kind: 'member', id, name, scopes: [] }
   await recordEvents(tx, joined, [{ ...createdEvent(describedMember, member.record), action: 'joined' }])
   return member

@@ -2,7 +2,7 @@ import type { Actor } from '../access/actor.ts'
 import { LoggedRecords } from '../events/records.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
-import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
 import { type Space, spaceSchema } from './schema.ts'
 
@@ -42,12 +42,9 @@ export function insertSpace(
   { name, color }: Pick<Space, 'name' | 'color'>,
   times = newTimes(),
 ): Promise<Versioned<Space>> {
-  const stored = { name, color, ...times }
-  const values = { account_id: actor.account, name_folded: foldCase(name), ...stored }
+  const values = { account_id: actor.account, name_folded: foldCase(name), name, color, ...times }
   return db.write(async (tx) => {
-    const [row] = await tx.execute(query.insertInto('spaces').values(values).returning('id'))
-    const { id } = row as Pick<Space, 'id'>
-    const space = spaceRecords.toVersioned({ id, ...stored, revision: firstRevision })
+    const space = (await spaceRecords.insert(tx, values)) as Versioned<Space>
     await loggedSpaces.created(tx, actor, space.record)
     return space
   })

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { resources } from '../resources.ts'
 import { all, filtersOf } from './list-filters.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
-import { CachedQuery, type OwnedTable, query, type SqlTemplate, valueById } from './schema.ts'
+import { CachedQuery, type OwnedTable, query, valueById } from './schema.ts'
 
 /** The columns that every record shows. */
 interface AnyRecord extends Times {
@@ -100,23 +100,14 @@ export class Records<Row extends AnyRecord> {
   }
 
   /**
-   * Stores a record if `condition` holds and no unique index rejects it. Returns its id, or undefined if it was not stored.
-   * The condition should look for conflicts, because a row that an index rejects uses up an id on PostgreSQL.
+   * Stores a record, and returns it; undefined if a unique index rejects it. Look for conflicts first, because a rejected row
+   * uses up an id on PostgreSQL.
    */
-  async insertIf(db: Db, values: Values, condition: SqlTemplate<boolean>): Promise<number | undefined> {
-    const columns = Object.keys(values)
-    const parameters = Object.values(values)
-    const build = () =>
-      query
-        .insertInto(this.#table)
-        .columns(columns as 'id'[])
-        .expression(sql`select ${sql.join(parameters)} where ${condition.build()}`)
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('id')
-    const shape = `insert ${this.#table} ${columns} ${condition.strings}`
-    const insertion = new CachedQuery<{ id: number }>(shape, [...parameters, ...condition.parameters], build)
-    const [stored] = await db.execute(insertion)
-    return stored?.id
+  async insert(tx: Db, values: Values): Promise<Versioned<Row> | undefined> {
+    const insertion = query.insertInto(this.#table).values(values as never)
+    const stored = insertion.onConflict((conflict) => conflict.doNothing()).returning(this.#selection)
+    const [row] = await tx.execute(stored.$castTo<Stored<Row>>())
+    return row && this.toVersioned(row)
   }
 
   /**

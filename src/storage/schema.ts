@@ -7,7 +7,6 @@ import {
   Kysely,
   type OperationNode,
   type OperationNodeSource,
-  type RawBuilder,
   type Selectable,
   SqliteAdapter,
   SqliteQueryCompiler,
@@ -69,19 +68,6 @@ export class CachedQuery<Row> implements Query<Row> {
   compile(): CompiledQuery<Row> {
     return query.getExecutor().compileQuery<Row>(this.toOperationNode() as CompiledQuery['query'], createQueryId())
   }
-}
-
-/** SQL whose text is the same for all values of its parameters. */
-export interface SqlTemplate<Result> {
-  readonly strings: TemplateStringsArray
-  readonly parameters: readonly unknown[]
-  /** Returns the expression with these parameters. */
-  readonly build: () => RawBuilder<Result>
-}
-
-/** Returns the SQL of a template, for parts of a `CachedQuery`: sqlTemplate`name = ${name}`. */
-export function sqlTemplate<Result>(strings: TemplateStringsArray, ...parameters: unknown[]): SqlTemplate<Result> {
-  return { strings, parameters, build: () => sql<Result>(strings, ...parameters) }
 }
 
 /** Returns an expression with the value of a map for each of these ids. */

@@ -6,8 +6,8 @@ import { recordEvents } from '../events/log.ts'
 import { LoggedRecords } from '../events/records.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
-import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
-import { query, sqlTemplate } from '../storage/schema.ts'
+import { newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { query } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import { type Tag, tagSchema } from './schema.ts'
 
@@ -107,15 +107,11 @@ export function insertTag(
   { name, color }: Pick<Tag, 'name' | 'color'>,
   times = newTimes(),
 ): Promise<Versioned<Tag>> {
-  const { account } = actor
-  const stored = { name, color, ...times }
-  const name_folded = foldCase(name)
-  const isFree = sqlTemplate<boolean>`not exists (
-    select 1 from tags where account_id = ${account} and name_folded = ${name_folded})`
+  const values = { account_id: actor.account, name_folded: foldCase(name), name, color, ...times }
   return db.write(async (tx) => {
-    const id = await tagRecords.insertIf(tx, { account_id: account, name_folded, ...stored }, isFree)
-    if (id === undefined) throw tagTaken(name)
-    const tag = tagRecords.toVersioned({ id, links: 0, ...stored, revision: firstRevision })
+    const isTaken = (await findTagByName(tx, actor.account, name)) !== undefined
+    const tag = isTaken ? undefined : await tagRecords.insert(tx, values)
+    if (tag === undefined) throw tagTaken(name)
     await loggedTags.created(tx, actor, tag.record)
     return tag
   })
