@@ -59,8 +59,8 @@ export async function checkedChange<T>(
   throw values
 }
 
-/** Inserts a record in a transaction. */
-export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
+/** Inserts a record in a transaction. `secrets` are members that only the response has, because they are not stored. */
+export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown> & { readonly secrets?: object }>
 
 /** Validates the fields and inserts the record. Throws `validation_failed` and failures of the resource. */
 export async function insertRecord<Shown>(

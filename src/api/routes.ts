@@ -163,7 +163,7 @@ export function readRoutes<Query extends PageQuery, Shown>(
 
 interface Stores<Shown> extends Partial<WarningSource<Shown>> {
   insertion(exchange: Exchange, admitted: Admitted): Insertion<Shown> | Promise<Insertion<Shown>>
-  onStored(record: Shown, exchange: Exchange): unknown
+  onStored?(record: Shown, exchange: Exchange): unknown
 }
 
 /** Adds the operation that stores a record: see `ResourceHandlers`. Its path is that of the list. */
@@ -177,16 +177,17 @@ export function storeRoute<Shown extends { readonly id: number }>(
     const key = idempotencyKeyOf(exchange)
     const insert = await insertion(exchange, admitted)
     const claim = claimOf(exchange, admitted, key, store.body.form)
-    let stored: Shown | undefined
+    let stored: { readonly record: Shown; readonly body: string } | undefined
     const response = await idempotentRequests.run(claim, async (db) => {
-      const { record, version } = await insert(db)
-      stored = record
+      const { record, version, secrets } = await insert(db)
       const location = `${api.urlOf(exchange, store)}/${record.id}`
       const warned = await findWarnings({ warnings }, db, admitted.actor, record, admitted.fields)
-      return { status: 201, location, etag: entityTagOf(version), body: recordText(record, warned) }
+      const body = recordText(record, warned)
+      stored = { record, body: secrets === undefined ? body : recordText({ ...record, ...secrets }, warned) }
+      return { status: 201, location, etag: entityTagOf(version), body }
     })
-    if (stored !== undefined) await onStored(stored, exchange)
-    return sendStored(exchange, response)
+    if (stored !== undefined) await onStored?.(stored.record, exchange)
+    return sendStored(exchange, { ...response, ...(stored && { body: stored.body }) })
   })
 }
 

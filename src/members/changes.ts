@@ -13,17 +13,17 @@ import { query } from '../storage/schema.ts'
 import { deleteInvitationsOf } from './invitations.ts'
 import { describedMember, lockAccount, type MemberRow, memberRecords, ownersOf, requireWriter } from './store.ts'
 
-/** Changes the role of a member of the actor's account. Throws `not_found`, `last_owner` and what `precondition` throws. */
+/** Changes the role of a member of the actor's account. Throws `not_found`, `last_owner` and what `check` throws before. */
 export function changeRole(
   db: Db,
   actor: Actor,
   id: number,
   role: Role | undefined,
-  precondition: Precondition | null = null,
+  check: (member: Versioned<MemberRow>) => void = () => undefined,
 ): Promise<Versioned<MemberRow>> {
   return db.write(async (tx) => {
     const before = await lockMember(tx, actor.account, id)
-    precondition?.check(before.version)
+    check(before)
     if (role !== undefined && role !== 'owner') await requireOtherOwner(tx, actor.account, before.record)
     await requireWriter(tx, actor)
     return change(tx, actor, before.record, { role })

@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Actor } from '../access/actor.ts'
-import { recordText, sendRecord } from '../api/envelopes.ts'
+import { sendRecord } from '../api/envelopes.ts'
 import { checkedChange, withShownVersion } from '../api/handlers.ts'
-import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
 import { idOf } from '../api/operations.ts'
-import { type Api, readRoutes, sendStored } from '../api/routes.ts'
-import { Failure, found, validationFailed } from '../errors.ts'
+import { type Api, readRoutes, storeRoute } from '../api/routes.ts'
+import { Failure, validationFailed } from '../errors.ts'
 import { type ListQuery, type PageQuery, pageOf, pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { entityTagOf, send } from '../http/response.ts'
+import { send } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { textWarnings } from '../names/suspicious-values.ts'
@@ -78,7 +77,7 @@ export async function listMembers(storage: Storage, account: number, query: List
 }
 
 /** Changes the role of a member. Throws `not_found`, `validation_failed`, `last_owner` and what `precondition` throws. */
-export async function updateRole(
+export function updateRole(
   storage: Storage,
   actor: Actor,
   id: number,
@@ -86,14 +85,11 @@ export async function updateRole(
   precondition: Precondition | null,
 ): Promise<Versioned<MemberRow>> {
   const { values, violations } = updateMember.read(fields)
-  const { role, ...others } = values
-  if (violations.length > 0 || others.name !== undefined || others.email !== undefined) {
-    const { record, version } = found(await memberRecords.find(storage, actor.account, id), 'member')
+  return changeRole(storage, actor, id, values.role, ({ record, version }) => {
     precondition?.check(version)
-    const all = [...violations, ...changesOf(record, others)]
+    const all = [...violations, ...changesOf(record, values)]
     if (all.length > 0) throw validationFailed(all)
-  }
-  return changeRole(storage, actor, id, role, precondition)
+  })
 }
 
 /** Returns a violation for each new value, which could otherwise seem to be stored. The current ones may be sent back. */
@@ -120,7 +116,7 @@ function withState(version: string, state: string): string {
 
 /** Adds the operations on invitations. */
 export function invitationRoutes(api: Api, storage: Storage, idempotentRequests: IdempotentRequests): void {
-  const { list, store, delete: remove } = invitationOperations
+  const { store, delete: remove } = invitationOperations
   const find = async (account: number, id: number) => {
     const invitation = await findInvitation(storage, account, id)
     return invitation && shownInvitation(invitation)
@@ -131,22 +127,16 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
     find,
   })
 
-  api.add(store, async (exchange, admitted) => {
-    const claim = claimOf(exchange, admitted, idempotencyKeyOf(exchange), store.body.form)
-    const values = storeInvitation.check(admitted.fields)
-    if (values instanceof Failure) return values
-    const warnings = textWarnings('name', values.name ?? '')
-    let created: (Invitation & { readonly url: string }) | undefined
-    const response = await idempotentRequests.run(claim, async (db) => {
-      const { invitation, secret } = await createInvitation(db, admitted.actor, values)
-      const { record, version } = shownInvitation(invitation)
-      created = { ...record, url: invitationUrl(api.baseOf(exchange), secret) }
-      const location = `${api.urlOf(exchange, list)}/${record.id}`
-      // A response with the secret must not be stored.
-      return { status: 201, location, etag: entityTagOf(version), body: recordText(record, warnings) }
-    })
-    const body = response.isReplayed ? response.body : recordText(created, warnings)
-    return sendStored(exchange, { ...response, body })
+  storeRoute(api, idempotentRequests, store, {
+    insertion: (exchange, { actor, fields }) => {
+      const values = storeInvitation.check(fields)
+      if (values instanceof Failure) throw values
+      return async (db) => {
+        const { invitation, secret } = await createInvitation(db, actor, values)
+        return { ...shownInvitation(invitation), secrets: { url: invitationUrl(api.baseOf(exchange), secret) } }
+      }
+    },
+    warnings: (_db, _account, { name }) => textWarnings('name', name ?? ''),
   })
 
   api.add(remove, async (exchange, { actor }) => {
