@@ -25,7 +25,7 @@ import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
 import type { ResourceHandlers } from './handlers.ts'
-import { bodyFailures, idOf, type ListOperation, type Operation, pageOf, type Success } from './operations.ts'
+import { bodyFailures, idOf, type ListOperation, type Operation, readOperationsOf, type Success } from './operations.ts'
 import { type Api, listRoute } from './routes.ts'
 
 const tag = {
@@ -49,40 +49,22 @@ const example: Event = {
   created_at: '2026-11-20T12:00:00.000Z',
 }
 
+const reads = readOperationsOf('events', {
+  description: tag.description,
+  record: eventSchema,
+  example,
+  listQuery: eventsQuery,
+  scope: 'events:read',
+})
+
 export const listEvents: ListOperation<EventsQuery> = {
-  id: 'listEvents',
-  method: 'GET',
-  path: '/events',
-  tag,
-  summary: 'List events',
+  ...reads.list,
   description:
     'Lists the account’s events in pages, newest first by default. A client that starts with `sort=asc` and continues with `after` misses no event and gets none twice. Therefore, ascending lists leave out an event until all earlier ones are stored, unless they start with one `record_id` or `batch_id`. All other lists show each change as soon as it is stored. `total` counts at most 10,000 events.',
-  scope: 'events:read',
-  query: eventsQuery,
-  headers: ['If-Match', 'If-None-Match'],
   refused: { record_id: '1', actor_id: '1' },
-  success: pageOf('events', 'event', { record: eventSchema, example }),
-  failures: ['precondition_failed', 'validation_failed'],
 }
 
-export const showEvent: Operation = {
-  id: 'showEvent',
-  method: 'GET',
-  path: '/events/:id',
-  tag,
-  summary: 'Show an event',
-  description: 'Shows one of the account’s events.',
-  scope: 'events:read',
-  headers: ['If-Match', 'If-None-Match'],
-  success: {
-    status: 200,
-    description: 'The event.',
-    schema: Type.Object({ data: eventSchema }),
-    example: { data: example },
-    headers: ['ETag'],
-  },
-  failures: ['not_found', 'precondition_failed'],
-}
+export const showEvent: Operation = { ...reads.show, description: 'Shows one of the account’s events.' }
 
 /** Describes the undo of an event. `shown` are the responses with a record. */
 export function reversalOf(shown: Readonly<Record<ReversibleKind, Success>>): Operation {

@@ -8,6 +8,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import type { ResourceName } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
+import type { Warning } from '../warnings.ts'
 
 /** What a resource does in its five operations. `Shown` is a record in a response. */
 export interface ResourceHandlers<Shown> {
@@ -18,6 +19,8 @@ export interface ResourceHandlers<Shown> {
    * Validates the fields, and returns a function that inserts the record in a transaction. Throws `validation_failed`.
    */
   insertion(actor: Actor, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
+  /** Returns the warnings about the values of a stored record. */
+  warnings(db: Db, account: number, record: Shown): readonly Warning[] | Promise<readonly Warning[]>
   /** Called after the record is stored and before the response. */
   onStored?(record: Shown): unknown
   /**

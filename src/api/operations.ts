@@ -7,7 +7,7 @@ import type { ListQuery } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { type ResourceName, resources } from '../resources.ts'
+import type { ResourceName, resources } from '../resources.ts'
 import { deletionQuery } from './handlers.ts'
 import { withWarnings } from './warnings.ts'
 
@@ -146,7 +146,7 @@ interface DescribedReads<Query> extends Pick<Described, 'description' | 'record'
 
 /** Describes the operations that list and show the records of a resource. */
 export function readOperationsOf<Query>(
-  plural: keyof typeof resources,
+  plural: keyof typeof resources | 'events',
   described: DescribedReads<Query>,
 ): { readonly list: ListOperation<Query>; readonly show: Operation } {
   const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
@@ -239,11 +239,11 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
 }
 
 function partsOf(
-  plural: keyof typeof resources,
+  plural: keyof typeof resources | 'events',
   { description, record, example }: Pick<Described, 'description' | 'record' | 'example'>,
 ) {
-  const { singular } = resources[plural]
-  const article = singular === 'invitation' ? 'an' : 'a'
+  const singular = plural.slice(0, -1)
+  const article = /^[aeiou]/.test(singular) ? 'an' : 'a'
   const tag = { name: titled(plural), description }
   return {
     singular,

@@ -15,7 +15,7 @@ import type { Page, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { readBody } from './body.ts'
 import { recordText, sendPage, sendRecord } from './envelopes.ts'
-import type { Insertion } from './handlers.ts'
+import type { Insertion, ResourceHandlers } from './handlers.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
 import {
   type Admitted,
@@ -28,7 +28,7 @@ import {
   type Operations,
 } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
-import { findWarnings, type WarnedHandlers, type WarningSource } from './warnings.ts'
+import { findWarnings } from './warnings.ts'
 
 type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
@@ -161,7 +161,7 @@ export function readRoutes<Query extends PageQuery, Shown>(
   })
 }
 
-interface Stores<Shown> extends Partial<WarningSource<Shown>> {
+interface Stores<Shown> extends Partial<Pick<ResourceHandlers<Shown>, 'warnings'>> {
   insertion(exchange: Exchange, admitted: Admitted): Insertion<Shown> | Promise<Insertion<Shown>>
   onStored?(record: Shown, exchange: Exchange): unknown
 }
@@ -197,7 +197,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   storage: Storage,
   idempotentRequests: IdempotentRequests,
   operations: Operations,
-  handlers: WarnedHandlers<Shown>,
+  handlers: ResourceHandlers<Shown>,
 ): void {
   const resource = resources[handlers.name]
   const { store, put, patch, delete: remove } = operations

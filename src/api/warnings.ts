@@ -6,17 +6,9 @@ import type { Db } from '../storage/port.ts'
 import { type Warning, warningCodes, warningsAbout } from '../warnings.ts'
 import type { ResourceHandlers } from './handlers.ts'
 
-export interface WarningSource<Shown> {
-  /** Returns the warnings about the values of a stored record. */
-  warnings(db: Db, account: number, record: Shown): readonly Warning[] | Promise<readonly Warning[]>
-}
-
-/** Handlers of a resource, and the warnings about its records. */
-export interface WarnedHandlers<Shown> extends ResourceHandlers<Shown>, WarningSource<Shown> {}
-
 /** Returns the warnings about the values that a request has stored in a record. */
 export async function findWarnings<Shown>(
-  source: WarningSource<Shown>,
+  source: Pick<ResourceHandlers<Shown>, 'warnings'>,
   db: Db,
   { account }: Actor,
   record: Shown,

@@ -6,12 +6,12 @@ import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
 import { documents } from '../api/docs.ts'
 import { eventRoutes, listEvents, reversalOf, reversalRoutes, reverseEvents, showEvent } from '../api/events.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
+import type { ResourceHandlers } from '../api/handlers.ts'
 import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
-import type { WarnedHandlers } from '../api/warnings.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { domainOperations } from '../domains/operations.ts'
@@ -178,7 +178,7 @@ function linkRoutes(
   { downloads }: Semaphores,
 ) {
   const { api, storage, idempotentRequests, actions } = parts
-  const links: WarnedHandlers<Link> = {
+  const links: ResourceHandlers<Link> = {
     ...linkHandlers(storage, actions, shortUrl),
     warnings: linkWarnings(shortUrl),
   }

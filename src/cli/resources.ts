@@ -1,8 +1,9 @@
 /** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
 
+import type { ResourceHandlers } from '../api/handlers.ts'
 import { insertRecord } from '../api/handlers.ts'
 import type { Operations } from '../api/operations.ts'
-import { findWarnings, type WarnedHandlers } from '../api/warnings.ts'
+import { findWarnings } from '../api/warnings.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { domainOperations } from '../domains/operations.ts'
 import { countAddresses } from '../domains/store.ts'
@@ -68,7 +69,7 @@ const kinds: Readonly<Record<KindName, Kind>> = {
   },
 }
 
-async function actionsOn(kind: KindName, db: Storage): Promise<WarnedHandlers<NamedRecord>> {
+async function actionsOn(kind: KindName, db: Storage): Promise<ResourceHandlers<NamedRecord>> {
   return (await openActions(db)).actions[`${kind}s`]
 }
 

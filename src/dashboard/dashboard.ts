@@ -1,8 +1,8 @@
 /** The dashboard: pages for people on the API listener, over the same forms, actions and stores. */
 
 import type { Actor } from '../access/actor.ts'
+import type { ResourceHandlers } from '../api/handlers.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
-import type { WarnedHandlers } from '../api/warnings.ts'
 import type { Domain } from '../domains/schema.ts'
 import { Failure } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
@@ -72,8 +72,8 @@ interface Services {
   /** Limits of concurrent work, by account. */
   readonly semaphores: Readonly<Record<'pages' | 'downloads' | 'selections' | 'plans' | 'logos', Semaphore>>
   readonly actions: {
-    readonly domains: WarnedHandlers<Domain>
-    readonly spaces: WarnedHandlers<Space>
+    readonly domains: ResourceHandlers<Domain>
+    readonly spaces: ResourceHandlers<Space>
     readonly tags: TagActions
     readonly links: LinkActions
   }

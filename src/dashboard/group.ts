@@ -1,5 +1,5 @@
 /** Domains, spaces and tags, which group links: what their pages show of each kind. */
-import type { WarnedHandlers } from '../api/warnings.ts'
+import type { ResourceHandlers } from '../api/handlers.ts'
 import type { GroupKind } from '../events/event.ts'
 import type { Form } from '../forms/form.ts'
 import type { ListQuery } from '../forms/list-query.ts'
@@ -20,7 +20,7 @@ interface GroupRow {
 }
 
 export interface Group<Row extends GroupRow> extends Omit<RecordForms<Row>, 'newPage'> {
-  readonly actions: WarnedHandlers<Row>
+  readonly actions: ResourceHandlers<Row>
   readonly listQuery: Form<ListQuery>
   readonly what: GroupKind
   readonly words: {

@@ -1,5 +1,5 @@
+import type { ResourceHandlers } from '../api/handlers.ts'
 import { checkedChange } from '../api/handlers.ts'
-import type { WarnedHandlers } from '../api/warnings.ts'
 import { domainInUse, Failure, found, notFound, validationFailed } from '../errors.ts'
 import { type FinishRemoval, hasLinks } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -74,7 +74,7 @@ export function domainActions(
       await finish(actor, id, permanently)
     },
     reversal: domainReversal(onChange, finish) as Reversal,
-  } satisfies WarnedHandlers<Domain> & Readonly<Record<string, unknown>>
+  } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 
 /** Returns a violation for a new name, which could otherwise seem to be stored. The current name may be sent back. */

@@ -122,26 +122,16 @@ export function listBatches(storage: Storage, account: number, page: PageRequest
   return listStoredEvents(storage, account, { ...page, filter: { ...page.filter, opens_batch: 1 } })
 }
 
-/** Returns the account's latest events of a record, the newest first. */
+/** Returns the account's latest events of a record, newest first; with `asc` the first ones, oldest first. */
 export async function eventsOfRecord(
   db: Db,
   account: number,
   { record, id }: { readonly record: RecordKind; readonly id: number },
   limit: number,
+  order: 'asc' | 'desc' = 'desc',
 ): Promise<StoredEvent[]> {
   const own = events.where('account_id', '=', account).where('record', '=', record).where('record_id', '=', id)
-  return (await db.execute(own.orderBy('id', 'desc').limit(limit))).map(toEvent)
-}
-
-/** Returns the first event of a record: its creation, unless that was before there were events. */
-export async function firstEventOf(
-  db: Db,
-  account: number,
-  { record, id }: { readonly record: RecordKind; readonly id: number },
-): Promise<StoredEvent | undefined> {
-  const own = events.where('account_id', '=', account).where('record', '=', record).where('record_id', '=', id)
-  const [first] = await db.execute(own.orderBy('id').limit(1))
-  return first && toEvent(first)
+  return (await db.execute(own.orderBy('id', order).limit(limit))).map(toEvent)
 }
 
 /** Finds the event that deleted a record which is being removed, and which belongs to no account any more. */

@@ -8,7 +8,11 @@ import { type Link, linkOf, shownLink } from './schema.ts'
 import { findLink } from './store.ts'
 
 /** Returns the handlers of the five operations on links. */
-export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: ShortUrl): ResourceHandlers<Link> {
+export function linkHandlers(
+  storage: Storage,
+  actions: LinkActions,
+  shortUrl: ShortUrl,
+): Omit<ResourceHandlers<Link>, 'warnings'> {
   const find = async (account: number, id: number) => {
     const link = await findLink(storage, account, id)
     return link && shownLink(link, shortUrl)

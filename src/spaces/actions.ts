@@ -1,7 +1,7 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
+import type { ResourceHandlers } from '../api/handlers.ts'
 import { checkedChange, deletionQuery } from '../api/handlers.ts'
-import type { WarnedHandlers } from '../api/warnings.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { groupReversal } from '../events/reversal.ts'
@@ -43,7 +43,7 @@ export function spaceActions(storage: Storage, finish: FinishRemoval) {
       restore: restoreSpace,
       finish,
     }),
-  } satisfies WarnedHandlers<Space> & Readonly<Record<string, unknown>>
+  } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>
 }
 
 /** What the event of a deleted space keeps. */

@@ -1,9 +1,9 @@
 import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
+import type { ResourceHandlers } from '../api/handlers.ts'
 import { checkedChange, deletionQuery, withShownVersion } from '../api/handlers.ts'
 import { idOf } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
-import type { WarnedHandlers } from '../api/warnings.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { groupReversal } from '../events/reversal.ts'
@@ -87,7 +87,7 @@ export function tagActions(storage: Storage, finish: FinishRemoval) {
       },
       finish,
     }),
-  } satisfies WarnedHandlers<Tag> & Readonly<Record<string, unknown>>
+  } satisfies ResourceHandlers<Tag> & Readonly<Record<string, unknown>>
 }
 
 function mergeInto(id: number, fields: Fields) {

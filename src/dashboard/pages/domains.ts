@@ -1,7 +1,7 @@
 import { calendarOf, recentDays } from '../../accounts/calendar.ts'
 import { findTimeZones, isFirstAccount } from '../../accounts/store.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
-import type { WarnedHandlers } from '../../api/warnings.ts'
+import type { ResourceHandlers } from '../../api/handlers.ts'
 import { type Domain, domainLabels, listDomainsQuery } from '../../domains/schema.ts'
 import { countAddresses } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
@@ -36,7 +36,7 @@ interface Services {
   readonly storage: Storage
   readonly shortUrl: ShortUrl
   readonly dashboardUrl: (exchange: Exchange) => string
-  readonly actions: { readonly domains: WarnedHandlers<Domain> }
+  readonly actions: { readonly domains: ResourceHandlers<Domain> }
 }
 
 export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, services: Services): void {

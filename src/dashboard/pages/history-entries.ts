@@ -11,7 +11,6 @@ import {
   eventsOfRecord,
   findEvent,
   findReversals,
-  firstEventOf,
   type StoredEvent,
   totalOf,
   undoableUntil,
@@ -252,9 +251,10 @@ interface RecordHistory {
 export async function historyOf(source: Source, viewer: Actor, subject: Subject, next: string): Promise<RecordHistory> {
   const { account } = viewer
   const { storage } = source
-  const [latest, first] = await Promise.all([
+  // The first event is the creation, unless that was before there were events.
+  const [latest, [first]] = await Promise.all([
     eventsOfRecord(storage, account, subject, shownOfRecord + 1),
-    firstEventOf(storage, account, subject),
+    eventsOfRecord(storage, account, subject, 1, 'asc'),
   ])
   const shown = latest.slice(0, shownOfRecord)
   const context = await loadEntryContext(source, viewer, shown, next)

@@ -1,6 +1,6 @@
 import { recentDays } from '../../accounts/calendar.ts'
 import { recentClicksOf } from '../../analytics/recent-clicks.ts'
-import type { WarnedHandlers } from '../../api/warnings.ts'
+import type { ResourceHandlers } from '../../api/handlers.ts'
 import { listSpacesQuery, type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { AddGroupPages } from '../group.ts'
@@ -10,7 +10,7 @@ import { nameAndColor } from '../record-forms.ts'
 
 interface Services {
   readonly storage: Storage
-  readonly actions: { readonly spaces: WarnedHandlers<Space> }
+  readonly actions: { readonly spaces: ResourceHandlers<Space> }
 }
 
 export function addSpacePages(addGroupPages: AddGroupPages, { storage, actions }: Services): void {
