@@ -139,15 +139,17 @@ export function common(selection: Selection) {
   } as const
 }
 
+/** What a question shows. By default, it isn't dangerous. */
+export type QuestionParts = Pick<
+  Confirmation,
+  'title' | 'notes' | 'consequences' | 'controls' | 'verb' | 'weight' | 'fields'
+>
+
 /** Returns the page that asks for confirmation. `plan` is what it shows of a plan that others may change meanwhile. */
-export function question(
-  selection: Selection,
-  parts: Pick<Confirmation, 'title' | 'notes' | 'consequences' | 'controls' | 'verb' | 'weight' | 'fields'>,
-  plan?: unknown,
-): Question {
+export function question(selection: Selection, parts: QuestionParts, plan?: unknown): Question {
   const { fields, ...all } = common(selection)
   const planned = plan === undefined ? '' : `.${hash('sha256', JSON.stringify(plan), 'base64url').slice(0, 12)}`
   const shown = fields.shown + planned
-  const page = confirmation({ ...all, ...parts, fields: { ...fields, ...parts.fields, confirmed: 'true', shown } })
-  return { ...page, shown }
+  const sent = { ...fields, ...parts.fields, confirmed: 'true', shown }
+  return { ...confirmation({ weight: 'primary', ...all, ...parts, fields: sent }), shown }
 }

@@ -34,6 +34,7 @@ import {
   linkTo,
   nameOf,
   type Question,
+  type QuestionParts,
   question,
   recentClicksIn,
   type Selection,
@@ -42,99 +43,79 @@ import {
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {
-  readonly what: Setting | 'move' | 'tag' | 'limit' | 'replace' | 'delete'
+  /** Returns the page that asks whether to apply the action. At least one of the links exists. */
+  readonly ask: () => Promise<Question>
   /** Whether the action needs a confirmation even for checked links. */
-  readonly asks: boolean
+  readonly isAsked: boolean
   /** Returns what happens to some of the links. */
   readonly change: (ids: readonly number[]) => BatchChange
   readonly single?: Notice['code']
   readonly several: Notice['code']
   /** If no link changes. Without it, links that had the new values before count like the others. */
   readonly none?: Notice['code']
-  readonly to?: Destination
-  readonly replacement?: Replacement | undefined
+  /** The id of the domain or the space that the notice names. */
+  readonly target?: number
   /** The action can't be confirmed with these. */
   readonly violations?: readonly Violation[]
 }
 
-/** Where links move to. The id 0 stands for no space. */
-export interface Destination {
-  readonly kind: 'space' | 'domain'
-  readonly id: number
-}
-
 /** Links and changes that a page names. */
 const [namedLinks, shownChanges] = [5, 10]
-
-/** Returns the page that asks whether to apply the action. At least one of the links exists. */
-export async function askAbout(selection: Selection, action: LinkAction): Promise<Question> {
-  const { links } = selection
-  switch (action.what) {
-    case 'delete':
-      return askToDelete(selection, links, action)
-    case 'tag':
-      return askForTags(selection, links, action)
-    case 'limit':
-      return askForLimits(selection, links, action)
-    case 'replace':
-      return askForReplacement(selection, links, action)
-    case 'move':
-      break
-    default:
-      return askToChange(selection, links, action.what)
-  }
-  return action.to?.kind === 'domain'
-    ? askToChangeDomain(selection, links, action.to.id)
-    : askToChangeSpace(selection, links, action.to?.id ?? 0)
-}
 
 /** Returns the number of a selection's links that people type before they delete them; null if there are few. */
 export function countToType({ links }: Selection): string | null {
   return links.length < manyLinks ? null : formatCount(links.length)
 }
 
-async function askToDelete(
+/** Returns a question with controls. Once they were sent, it has the violations in them. */
+function askWithControls(
   selection: Selection,
-  links: readonly BulkLink[],
-  { violations }: LinkAction,
-): Promise<Question> {
-  const counts = quantity(links.length, 'link')
-  const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
-  const things = named.map((link) => html`${nameOf(link, selection)}: ${quantity(link.clicks, 'click')}`)
+  violations: readonly Violation[],
+  {
+    controls,
+    ...parts
+  }: Omit<QuestionParts, 'controls'> & {
+    /** `isNew` is false once they were sent. */
+    readonly controls: (state: FormState, isNew: boolean) => Html | null
+  },
+): Question {
   const isSent = selection.fields.confirmed === 'true'
   const state = new FormState(selection.fields, isSent ? violations : [])
-  const isMany = links.length >= manyLinks
-  const page = question(selection, {
-    title: `Delete ${counts}?`,
-    notes: shortList(things, links.length),
-    consequences: [html`${await effectOf(links, selection)} ${recentClicksIn(links)}`, restorableNote],
-    controls: isMany ? state.withErrors(typedField(state, formatCount(links.length))) : null,
-    verb: `Delete ${counts}`,
-  })
+  const shown = controls(state, !isSent)
+  const page = question(selection, { ...parts, controls: shown && state.withErrors(shown) })
   return { ...page, status: isSent ? 422 : 200 }
 }
 
-/** Asks which tags to add and to remove. */
-async function askForTags(
-  selection: Selection,
-  links: readonly BulkLink[],
-  { violations }: LinkAction,
-): Promise<Question> {
+export async function askToDelete(selection: Selection, violations: readonly Violation[]): Promise<Question> {
+  const { links } = selection
   const counts = quantity(links.length, 'link')
+  const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
+  const things = named.map((link) => html`${nameOf(link, selection)}: ${quantity(link.clicks, 'click')}`)
+  const typed = countToType(selection)
+  return askWithControls(selection, violations, {
+    title: `Delete ${counts}?`,
+    notes: shortList(things, links.length),
+    consequences: [html`${await effectOf(links, selection)} ${recentClicksIn(links)}`, restorableNote],
+    controls: (state) => (typed === null ? null : typedField(state, typed)),
+    verb: `Delete ${counts}`,
+    weight: 'danger',
+  })
+}
+
+/** Asks which tags to add and to remove. */
+export async function askForTags(selection: Selection, violations: readonly Violation[]): Promise<Question> {
+  const counts = quantity(selection.links.length, 'link')
   const suggestions = await loadTagNames(selection.services.storage, selection.actor.account)
-  const isSent = selection.fields.confirmed === 'true'
-  const state = new FormState(selection.fields, isSent ? violations : [])
-  const field = (name: string, label: string, help: string, hasFocus = false) =>
-    textField(state, { name, label, help, hasFocus, suggestions, isList: true })
-  const controls = html`${field('add_tags', 'Add tags', 'Words with commas between them, such as Summer, Print.', !isSent)}${field('remove_tags', 'Remove tags', 'Links without these tags are unchanged.')}`
-  const page = question(selection, {
+  return askWithControls(selection, violations, {
     title: `Change the tags of ${counts}`,
     consequences: [`A link has up to ${maxTags} tags. ${restorableNote}`],
-    controls: state.withErrors(controls),
+    controls: (state, isNew) => {
+      const field = (name: string, label: string, help: string, hasFocus = false) =>
+        textField(state, { name, label, help, hasFocus, suggestions, isList: true })
+      return html`${field('add_tags', 'Add tags', 'Words with commas between them, such as Summer, Print.', isNew)}${field('remove_tags', 'Remove tags', 'Links without these tags are unchanged.')}`
+    },
     verb: `Change tags of ${counts}`,
-    weight: 'primary',
   })
-  return { ...page, status: isSent ? 422 : 200 }
 }
 
 /** What dates and limits are called on the page. */
@@ -145,36 +126,32 @@ export const limits = [
 ] as const
 
 /** Asks which dates and limits to set and to remove. */
-async function askForLimits(selection: Selection, links: readonly BulkLink[], { violations }: LinkAction) {
-  const { timeZone } = selection
+export async function askForLimits(selection: Selection, violations: readonly Violation[]): Promise<Question> {
+  const { links, timeZone } = selection
   const counts = quantity(links.length, 'link')
-  const isSent = selection.fields.confirmed === 'true'
-  const state = new FormState(selection.fields, isSent ? violations : [])
-  const controls = limits.map(({ name, remove, type }, at) => {
-    const field = { name, label: linkLabels[name], hasFocus: !isSent && at === 0 }
-    const control = type === 'number' ? textField(state, { ...field, type }) : timeField(state, field, timeZone)
-    return html`${control}${checkbox(state, { name: `remove_${name}`, label: remove })}`
-  })
-  const page = question(selection, {
+  return askWithControls(selection, violations, {
     title: `Change dates and limits of ${counts}`,
     consequences: [`What you leave empty stays as it is. ${restorableNote}`],
-    controls: state.withErrors(html`${zoneFields(timeZone)}${controls}`),
+    controls: (state, isNew) => {
+      const fields = limits.map(({ name, remove, type }, at) => {
+        const field = { name, label: linkLabels[name], hasFocus: isNew && at === 0 }
+        const control = type === 'number' ? textField(state, { ...field, type }) : timeField(state, field, timeZone)
+        return html`${control}${checkbox(state, { name: `remove_${name}`, label: remove })}`
+      })
+      return html`${zoneFields(timeZone)}${fields}`
+    },
     verb: `Change ${counts}`,
-    weight: 'primary',
   })
-  return { ...page, status: isSent ? 422 : 200 }
 }
 
 const replacedLabels = { all: 'Everywhere', host: 'Only in the host name', query: 'Only in the query string' } as const
 
 /** Asks what to replace, and then shows what that would change. `remarks` say why nothing would. */
-async function askForReplacement(
+export async function askForReplacement(
   selection: Selection,
-  links: readonly BulkLink[],
-  { replacement, violations }: Pick<LinkAction, 'replacement' | 'violations'>,
+  violations: readonly Violation[],
   remarks: Html | null = null,
 ): Promise<Question> {
-  if (replacement !== undefined) return askToReplace(selection, links, replacement)
   const isSent = selection.fields.find !== undefined
   const state = new FormState(selection.fields, isSent ? violations : [])
   const find = {
@@ -188,7 +165,9 @@ async function askForReplacement(
   const controls = html`${textField(state, { ...find, isCode: true, hasFocus: !isSent || remarks !== null })}${textField(state, { ...replace, isCode: true })}${selectField(state, { name: 'part', label: 'Where', options })}`
   const page = confirmation({
     ...common(selection),
-    title: remarks ? 'Nothing to replace' : `Replace text in the destinations of ${quantity(links.length, 'link')}`,
+    title: remarks
+      ? 'Nothing to replace'
+      : `Replace text in the destinations of ${quantity(selection.links.length, 'link')}`,
     notes: remarks,
     consequences: ['The next page shows the old and the new destinations. Capital letters matter.'],
     controls: state.withErrors(controls),
@@ -199,9 +178,9 @@ async function askForReplacement(
 }
 
 /** Shows the first old and new destinations, and asks whether to change all. */
-async function askToReplace(selection: Selection, links: readonly BulkLink[], replacement: Replacement) {
+export async function askToReplace(selection: Selection, replacement: Replacement): Promise<Question> {
   const { storage, actions } = selection.services
-  const rows = await previewed(selection, links, { values: {}, replacement })
+  const rows = await previewed(selection, selection.links, { values: {}, replacement })
   const conflicts = rows.filter(({ failure }) => failure !== null)
   const changes = rows.filter(({ isChanged }) => isChanged)
   const unchanged = rows.length - conflicts.length - changes.length
@@ -216,7 +195,7 @@ async function askToReplace(selection: Selection, links: readonly BulkLink[], re
     return html`${linkTo(link, selection)}: ${reason ?? ''}`
   })
   const remarks = html`${others.map((each) => html`<p>${each}</p>`)}${shortList(reasons)}`
-  if (changes.length === 0) return askForReplacement(selection, links, {}, remarks)
+  if (changes.length === 0) return askForReplacement(selection, [], remarks)
   const shown = changes.slice(0, shownChanges)
   const more = changes.length - shown.length
   const value = (when: string, url: string) =>
@@ -237,8 +216,7 @@ async function askToReplace(selection: Selection, links: readonly BulkLink[], re
     notes: html`${preview}${more > 0 ? html`<p>and ${formatCount(more)} more</p>` : null}${remarks}`,
     consequences: ['Visitors will be redirected to the new destinations immediately.', restorableNote],
     verb,
-    weight: 'primary',
-  } as const
+  }
   const asked = question(selection, parts, [changes.map(({ id }) => id), shown.map(({ destinations }) => destinations)])
   return { ...asked, staying: conflicts.map(({ link }) => link) }
 }
@@ -252,21 +230,17 @@ const effects = {
 }
 
 /** Asks before a setting of all matching links changes. */
-async function askToChange(selection: Selection, links: readonly BulkLink[], what: Setting): Promise<Question> {
+export async function askToChange(selection: Selection, what: Setting): Promise<Question> {
+  const { links } = selection
   const { label, verb: start = label }: { readonly label: string; readonly verb?: string } = listSettings[what]
   const verb = `${start} ${quantity(links.length, 'link')}`
   const effect = what === 'disable' ? await effectOf(links, selection) : effects[what]
-  return question(selection, {
-    title: `${verb}?`,
-    consequences: [effect, restorableNote],
-    verb,
-    weight: 'primary',
-  })
+  return question(selection, { title: `${verb}?`, consequences: [effect, restorableNote], verb })
 }
 
 /** Asks before all matching links move to a space. Throws `validation_failed` if the account does not have it. */
-async function askToChangeSpace(selection: Selection, links: readonly BulkLink[], spaceId: number): Promise<Question> {
-  const { services, actor } = selection
+export async function askToChangeSpace(selection: Selection, spaceId: number): Promise<Question> {
+  const { services, actor, links } = selection
   const space = spaceId === 0 ? undefined : await spaceRecords.find(services.storage, actor.account, spaceId)
   if (spaceId !== 0 && space === undefined) throw validationFailed([unknownSpace(spaceId)])
   const verb = `Move ${quantity(links.length, 'link')}`
@@ -274,17 +248,12 @@ async function askToChangeSpace(selection: Selection, links: readonly BulkLink[]
     title: `${verb} to ${space?.record.name ?? '“No space”'}?`,
     consequences: ['The short links stay the same. Clicks move with the links.', restorableNote],
     verb,
-    weight: 'primary',
   })
 }
 
 /** Asks before links move to another domain. Lists the links that can't move. Throws `validation_failed` without the domain. */
-async function askToChangeDomain(
-  selection: Selection,
-  links: readonly BulkLink[],
-  domainId: number,
-): Promise<Question> {
-  const { services, actor } = selection
+export async function askToChangeDomain(selection: Selection, domainId: number): Promise<Question> {
+  const { services, actor, links } = selection
   const found = await domainRecords.find(services.storage, actor.account, domainId)
   if (found === undefined) throw validationFailed([unknownDomain(domainId)])
   const { name_unicode: name } = found.record
@@ -310,8 +279,7 @@ async function askToChangeDomain(
       `Clicks move with the links, so the statistics of the domains change. ${restorableNote}`,
     ],
     verb: `Move ${counts}`,
-    weight: 'primary',
-  } as const
+  }
   const staying = plan.conflicts.map(({ link }) => link)
   const asked = question(
     selection,

@@ -30,7 +30,19 @@ import { attempt } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
 import { common, compareShown, isSameQuestion, type Question, type Selection, stayedPage } from './selected-links.ts'
-import { askAbout, countToType, type Destination, type LinkAction, limits } from './selection-questions.ts'
+import {
+  askForLimits,
+  askForReplacement,
+  askForTags,
+  askToChange,
+  askToChangeDomain,
+  askToChangeSpace,
+  askToDelete,
+  askToReplace,
+  countToType,
+  type LinkAction,
+  limits,
+} from './selection-questions.ts'
 
 const home = '/app/links'
 
@@ -97,9 +109,9 @@ async function act(selection: Selection, services: Services): Promise<Question |
   const action = await actionFrom(selection)
   const isConfirmed = fields.confirmed === 'true'
   let staying: Question['staying']
-  if (isConfirmed || action.asks || isMatching) {
+  if (isConfirmed || action.isAsked || isMatching) {
     if (links.length === 0) return new Redirect(next, { code: action.none ?? 'links-gone' })
-    const question = await askAbout(selection, action)
+    const question = await action.ask()
     const isValid = (action.violations ?? []).length === 0
     if (!isConfirmed || !isValid || !isSameQuestion(question, selection)) return question
     staying = question.staying
@@ -175,18 +187,19 @@ async function actionFrom(selection: Selection): Promise<LinkAction> {
   const { what } = selection.fields
   if (isSetting(what)) {
     const { change, past } = listSettings[what]
-    const action = { what, asks: false, single: `link-${past}`, several: `links-${past}` } as const
-    return { ...action, change: await settingOf(change, selection) }
+    const codes = { single: `link-${past}`, several: `links-${past}` } as const
+    const ask = () => askToChange(selection, what)
+    return { ask, isAsked: false, change: await settingOf(change, selection), ...codes }
   }
   switch (what) {
     case 'tag':
-      return changeTags(selection.fields)
+      return changeTags(selection)
     case 'limit':
       return changeLimits(selection)
     case 'replace':
-      return replaceText(selection.fields)
+      return replaceText(selection)
     case 'move':
-      return moveTo(destinationFrom(selection.fields.to), selection)
+      return moveAll(selection)
     case 'delete':
       return deleteAll(selection)
     default:
@@ -205,23 +218,25 @@ async function settingOf(fields: Fields, { actor, services }: Selection): Promis
 
 async function deleteAll(selection: Selection): Promise<LinkAction> {
   const { fields } = selection
-  const change: LinkAction['change'] = (ids) => ({ kind: 'delete', ids })
-  const action = { what: 'delete', asks: true, change, single: 'link-deleted', several: 'links-deleted' } as const
   const count = fields.confirmed === 'true' ? countToType(selection) : null
-  if (count === null) return action
   const digits = (text: string) => text.replace(/[,.\s]/g, '')
-  const typed = await attempt(async () => requireTyped(fields, count, (text) => digits(text) === digits(count)))
-  return typed instanceof Failure ? { ...action, violations: typed.facts.violations ?? [] } : action
+  const typed = await attempt(async () => {
+    if (count !== null) requireTyped(fields, count, (text) => digits(text) === digits(count))
+  })
+  const violations = typed instanceof Failure ? (typed.facts.violations ?? []) : []
+  const ask = () => askToDelete(selection, violations)
+  const codes = { single: 'link-deleted', several: 'links-deleted' } as const
+  return { ask, isAsked: true, change: (ids) => ({ kind: 'delete', ids }), ...codes, violations }
 }
 
-function changeTags({ add_tags, remove_tags }: Fields): LinkAction {
-  const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
+function changeTags(selection: Selection): LinkAction {
+  const { add_tags, remove_tags } = selection.fields
+  const { values, violations: invalid } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values
-  const isEmpty = violations.length === 0 && add.length + remove.length === 0
-  return {
-    ...{ what: 'tag', asks: true, change: update({ tags: { add, remove } }), several: 'links-tagged' },
-    violations: isEmpty ? [new Refusal('required.tag_change').at('add_tags')] : violations,
-  }
+  const isEmpty = invalid.length === 0 && add.length + remove.length === 0
+  const violations = isEmpty ? [new Refusal('required.tag_change').at('add_tags')] : invalid
+  const ask = () => askForTags(selection, violations)
+  return { ask, isAsked: true, change: update({ tags: { add, remove } }), several: 'links-tagged', violations }
 }
 
 /** Returns the action that sets and removes dates and the click limit. Empty fields leave the links as they are. */
@@ -239,37 +254,36 @@ async function changeLimits(selection: Selection): Promise<LinkAction> {
   const isEmpty = violations.length === 0 && Object.keys(sent).length === 0
   if (isEmpty) violations.push(new Refusal('required.limit_change').at(limits[0].name))
   const change = await attempt(() => settingOf(sent, selection))
-  const action = { what: 'limit', asks: true, single: 'link-changed', several: 'links-changed' } as const
-  return change instanceof Failure
-    ? { ...action, change: update({}), violations: [...violations, ...(change.facts.violations ?? [])] }
-    : { ...action, change, violations }
+  if (change instanceof Failure) violations.push(...(change.facts.violations ?? []))
+  const ask = () => askForLimits(selection, violations)
+  const codes = { single: 'link-changed', several: 'links-changed' } as const
+  return { ask, isAsked: true, change: change instanceof Failure ? update({}) : change, ...codes, violations }
 }
 
-function replaceText({ find, replace, part }: Fields): LinkAction {
+function replaceText(selection: Selection): LinkAction {
+  const { find, replace, part } = selection.fields
   const { values, violations } = replacementForm.read({ find, replace, part })
   const replacement = violations.length > 0 ? undefined : (values as Replacement)
+  const ask = () =>
+    replacement === undefined ? askForReplacement(selection, violations) : askToReplace(selection, replacement)
   const codes = { several: 'links-redirected', none: 'links-not-redirected' } as const
-  return { what: 'replace', asks: true, change: update({ replacement }), ...codes, replacement, violations }
+  return { ask, isAsked: true, change: update({ replacement }), ...codes, violations }
 }
 
-async function moveTo(to: Destination, selection: Selection): Promise<LinkAction> {
-  const { kind, id } = to
+/** Throws `validation_failed` if the form names no target. The id 0 stands for no space. */
+async function moveAll(selection: Selection): Promise<LinkAction> {
+  const [, kind, id = ''] = /^(space|domain)-(\d{1,16})$/.exec(readText(selection.fields.to)) ?? []
+  const target = kind === 'space' && id === noSpace ? 0 : positiveInteger(id)
+  if (target === undefined) throw validationFailed([new Refusal('required.new_space').at('space_id')])
   if (kind === 'domain') {
     const codes = { several: 'links-on-domain', none: 'links-not-moved' } as const
     const keep_address = selection.fields.keep_addresses === 'true'
-    return { what: 'move', asks: true, change: update({ values: { domain_id: id, keep_address } }), ...codes, to }
+    const change = update({ values: { domain_id: target, keep_address } })
+    return { ask: () => askToChangeDomain(selection, target), isAsked: true, change, ...codes, target }
   }
-  const change = await settingOf({ space_id: id === 0 ? '' : String(id) }, selection)
-  return { what: 'move', asks: false, change, several: id === 0 ? 'links-without-space' : 'links-moved', to }
-}
-
-/** Returns where to move links. Throws `validation_failed`. */
-function destinationFrom(text: unknown): Destination {
-  const [, kind, id = ''] = /^(space|domain)-(\d{1,16})$/.exec(readText(text)) ?? []
-  if (kind === 'space' && id === noSpace) return { kind, id: 0 }
-  const targetId = positiveInteger(id)
-  if ((kind === 'space' || kind === 'domain') && targetId !== undefined) return { kind, id: targetId }
-  throw validationFailed([new Refusal('required.new_space').at('space_id')])
+  const change = await settingOf({ space_id: target === 0 ? '' : String(target) }, selection)
+  const several = target === 0 ? 'links-without-space' : 'links-moved'
+  return { ask: () => askToChangeSpace(selection, target), isAsked: false, change, several, target }
 }
 
 /**
@@ -278,7 +292,7 @@ function destinationFrom(text: unknown): Destination {
  */
 export async function applyToAll(
   { ids, actor, runBatch }: Pick<Selection, 'ids' | 'actor'> & Pick<Services, 'runBatch'>,
-  { change, single, several, none, to }: Omit<LinkAction, 'what' | 'asks'>,
+  { change, single, several, none, target }: Omit<LinkAction, 'ask' | 'isAsked'>,
 ): Promise<{ readonly notice: Notice; readonly applied: readonly number[] }> {
   const done: BatchResponse[] = []
   try {
@@ -298,6 +312,6 @@ export async function applyToAll(
   function notice(): Notice {
     if (count === 0) return { code: none ?? 'links-gone' }
     if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id }
-    return { code: several, id: to?.id, count, failed }
+    return { code: several, id: target, count, failed }
   }
 }
