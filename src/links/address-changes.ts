@@ -1,5 +1,6 @@
 /** Changes of the main addresses of links, and what they do to further ones. */
 import { aliasTaken, type Failure, validationFailed } from '../errors.ts'
+import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
@@ -42,8 +43,8 @@ interface ChangedLinks {
 }
 
 /**
- * Changes the addresses of the account's links, which are locked, and so are the domains. What is gone is deleted before new
- * addresses are stored, and stored again if one of these is taken: then nothing changes for the link.
+ * Changes the addresses of the account's links, which are locked, and so are the domains, in the order of the links. Nothing
+ * changes for a link that wants an address that is taken.
  */
 export async function changeAddresses(
   tx: Db,
@@ -57,40 +58,78 @@ export async function changeAddresses(
   for (const { link, left, added } of plans) {
     if (left.length + added.length > maxAddresses + 1) failures.set(link, tooMany)
   }
-  const possible = plans.filter(({ link }) => !failures.has(link))
-  const inserted = await replaceAddresses(tx, account, possible, failures)
-  const changed = possible.filter(({ link }) => !failures.has(link))
-  await changeMainRows(tx, account, changed)
-  return {
-    moved: new Map(changed.map((plan) => [plan.link, movedLink(plan, inserted.get(plan.link) ?? [])])),
-    failures,
+  const moved = new Map<number, MovedLink>()
+  for (const some of inSteps(plans.filter(({ link }) => !failures.has(link)))) {
+    const inserted = await replaceAddresses(tx, account, some)
+    for (const plan of some) {
+      const { link, added } = plan
+      const own = inserted.get(link) ?? []
+      if (own.length < added.length) failures.set(link, aliasTaken(takenAmong(added, own)))
+      else moved.set(link, movedLink(plan, own))
+    }
   }
+  await changeMainRows(
+    tx,
+    account,
+    plans.filter(({ link }) => moved.has(link)),
+  )
+  return { moved, failures }
 }
 
-/** Deletes and stores the addresses of plans. Returns the stored ones by link, and adds the failures of the others. */
+/** Divides plans into steps, in their order, so that within a step no link wants an address that another one loses. */
+function inSteps(plans: readonly Plan[]): Plan[][] {
+  const steps: Plan[][] = []
+  let [lost, wanted] = [new Set<string>(), new Set<string>()]
+  for (const plan of plans) {
+    const [loses, wants] = [new Set(plan.gone.map(placeOf)), new Set(plan.added.map(placeOf))]
+    if (steps.length === 0 || !(loses.isDisjointFrom(wanted) && wants.isDisjointFrom(lost))) {
+      steps.push([])
+      lost = new Set()
+      wanted = new Set()
+    }
+    steps.at(-1)?.push(plan)
+    for (const place of loses) lost.add(place)
+    for (const place of wants) wanted.add(place)
+  }
+  return steps
+}
+
+/** Only addresses with the same place can clash. */
+function placeOf({ domain_id, alias }: Address): string {
+  return `${domain_id} ${foldCase(alias)}`
+}
+
+/**
+ * Stores the addresses that links get, and then deletes those that they lose. Returns the stored ones by link: all that a link
+ * wants; otherwise nothing has changed for the link. What is in the way of a link's own new addresses is deleted before, but
+ * nothing else, so that two links on PostgreSQL that want each other's address don't wait for each other.
+ */
 async function replaceAddresses(
   tx: Db,
   account: number,
   plans: readonly Plan[],
-  failures: Map<number, Failure>,
-): Promise<ReadonlyMap<number, readonly StoredAddress[]>> {
-  const remove = (addresses: readonly StoredAddress[]) => deleteAddresses(tx, account, idsOf(addresses))
-  const goneOf = (some: readonly Plan[]) => some.flatMap(({ gone }) => gone)
-  for (let pending = plans; ; pending = pending.filter(({ link }) => !failures.has(link))) {
-    await remove(goneOf(pending))
-    const added = pending.flatMap((plan) => plan.added)
-    const inserted = Map.groupBy(await insertAddresses(tx, account, added), ({ link_id }) => link_id)
-    const of = (some: readonly Plan[]) => some.flatMap(({ link }) => inserted.get(link) ?? [])
-    const failed = pending.filter((plan) => of([plan]).length < plan.added.length)
-    if (failed.length === 0) return inserted
-    for (const plan of failed) failures.set(plan.link, aliasTaken(takenAmong(plan.added, of([plan]))))
-    await remove(of(failed))
-    const returned = await insertAddresses(tx, account, goneOf(failed))
-    if (returned.length === goneOf(failed).length) return inserted
-    // Another link has taken what a link gets back, so all get back what they had, and the others try again.
-    await remove(of(pending.filter((plan) => !failed.includes(plan))))
-    await insertAddresses(tx, account, goneOf(pending))
-  }
+): Promise<ReadonlyMap<number, StoredAddress[]>> {
+  const inWay = new Map(
+    plans.map((plan) => [plan, plan.gone.filter((old) => plan.added.some((each) => clash(old, each)))]),
+  )
+  await deleteAddresses(tx, account, idsOf([...inWay.values()].flat()))
+  const added = plans.flatMap((plan) => plan.added)
+  const inserted = Map.groupBy(await insertAddresses(tx, account, added), ({ link_id }) => link_id)
+  const isFailed = ({ link, added }: Plan) => (inserted.get(link)?.length ?? 0) < added.length
+  const failed = plans.filter(isFailed)
+  await deleteAddresses(tx, account, idsOf(failed.flatMap(({ link }) => inserted.get(link) ?? [])))
+  await insertAddresses(
+    tx,
+    account,
+    failed.flatMap((plan) => inWay.get(plan) ?? []),
+  )
+  const left = plans.filter((plan) => !isFailed(plan))
+  await deleteAddresses(
+    tx,
+    account,
+    idsOf(left.flatMap((plan) => plan.gone.filter((old) => !inWay.get(plan)?.includes(old)))),
+  )
+  return inserted
 }
 
 const tooMany = validationFailed([new Refusal('too_many', { most: maxAddresses }).at('keep_address')])
@@ -126,7 +165,7 @@ export function planAddresses(link: number, stored: readonly StoredAddress[], ch
   const isSame = (each: Address) => each.domain_id === domain_id && each.alias === alias && each.exact === wanted.exact
   const listed = change.addresses && new Set(change.addresses.map(({ id }) => id))
   const keepsOld = isSame(old) || listed?.has(old.id) || (change.keepsAddress && !clash(old, wanted))
-  const promoted = further.filter((each) => keepsOld && isSame(each))
+  const promoted = further.filter(isSame)
   const stays = (each: StoredAddress) => (listed === undefined ? !clash(each, wanted) : listed.has(each.id))
   const left = [...(keepsOld ? [old] : []), ...further.filter((each) => promoted.includes(each) || stays(each))]
   const known = new Set(idsOf(left))

@@ -169,6 +169,23 @@ test('moves links between two domains in both directions on PostgreSQL without a
   assert.equal(await deadlocks(location.url), before)
 })
 
+test('refuses links on two PostgreSQL nodes that want each other’s alias, without a deadlock', async (t) => {
+  const { storage, other, actor, link } = await open(t, 'postgres')
+  const { location } = storage
+  assert.equal(location.engine, 'postgres')
+  const before = await deadlocks(location.url)
+  for (let round = 0; round < 30; round += 1) {
+    const aliases = [`one-${round}`, `two-${round}`] as const
+    const ids = [await link(aliases[0]), await link(aliases[1])] as const
+    const rename = (db: Storage, id: number, alias: string) => actionsOn(db).links.change(actor, id, { alias }, null)
+    const results = await Promise.allSettled([rename(storage, ids[0], aliases[1]), rename(other, ids[1], aliases[0])])
+    for (const result of results) {
+      assert.ok(result.status === 'rejected' && result.reason.code === 'alias_taken', JSON.stringify(result))
+    }
+  }
+  assert.equal(await deadlocks(location.url), before)
+})
+
 test('an exact address that one node stores hides the other spelling on another node within a second, until it is deleted', async (t) => {
   const { storage, other, actor, link, add, addresses } = await open(t)
   const directory = new Directory(other, { staleForMs: 60_000, onProblem: (error) => assert.fail(String(error)) })

@@ -264,6 +264,20 @@ describe('exact addresses', () => {
     const refused = await send('PATCH', '/links/bulk', { json: { ids, set: { keep_address: true } } })
     assertRefused(refused, ['set.keep_address', 'unknown_field'])
   })
+
+  test('links that a bulk request refuses keep addresses that others of the request want', async () => {
+    const [one, other] = [await link({ alias: fresh('Own'), exact: true }), await link({ exact: true })]
+    const { alias } = one
+    await update(other, { alias: alias.toUpperCase() })
+    await add(one, { alias: alias.toLowerCase() })
+    const { body } = await send('PATCH', '/links/bulk', { json: { ids: [other.id, one.id], set: { exact: false } } })
+    assert.deepEqual(
+      body.data.map(({ status }: Json) => status),
+      [409, 200],
+    )
+    assert.deepEqual(await furtherOf(other), [])
+    assert.equal(await visit(alias.toUpperCase()), destination)
+  })
 })
 
 describe('keep_address', () => {

@@ -9,7 +9,7 @@ import type { Violation } from '../violations.ts'
 import { changeAddresses } from './address-changes.ts'
 import { furtherShortUrls, type NewAddress } from './addresses.ts'
 import { changeLinks, lockDomains, lockSpaces, type Outcome, succeeded } from './batch-store.ts'
-import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
+import { setTagsOfLinks, type TagChange, tagCountViolations, tooManyTags } from './link-tags.ts'
 import { changeViolations, type LinkRules } from './link-violations.ts'
 import { type ReplacedDestinations, type Replacement, replacedDestinations } from './replacement.ts'
 import { type LinkChange, type LinkRow, linkEvents } from './schema.ts'
@@ -102,7 +102,7 @@ async function moveLinks(
 async function planUpdate(
   tx: Db,
   account: number,
-  { ids, values, replacement, check }: Update,
+  { ids, values, replacement, check, tags }: Update,
   links: ReadonlyMap<number, Versioned<LinkRow>>,
   rules: LinkRules,
 ) {
@@ -122,6 +122,7 @@ async function planUpdate(
     const link = stored.record
     const others = further.get(link.id)
     const violations = [...(check?.(stored) ?? []), ...gone]
+    if (tags !== undefined) violations.push(...tagCountViolations(link.tags, tags))
     violations.push(...changeViolations(link, change, others ?? [], rules.shortUrl))
     const after = replacement && replacedDestinations(link, replacement, rules, others)
     if (after !== undefined && 'code' in after) violations.push(after)

@@ -274,6 +274,9 @@ describe('PATCH /links/bulk', () => {
     const answer = await update({ ids: [plain.id, full.id], add_tags: ['extra'] })
     assert.deepEqual(statuses(answer), [200, 422])
     assert.deepEqual(answer.body.data[1].violations[0].code, 'too_many')
+    const exact = await update({ ids: [plain.id, full.id], set: { exact: true }, add_tags: ['Extra', 'more'] })
+    assert.deepEqual(statuses(exact), [200, 422])
+    assert.deepEqual([(await shown(plain.id)).exact, (await shown(full.id)).exact], [true, false])
     const ids = [full.id, plain.id]
     const rejected = await update(
       { ids, set: { active_period_end_at: '2029-01-01 00:00', title: 'Not' } },

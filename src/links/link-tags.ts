@@ -45,9 +45,18 @@ export async function setTags(
   return changed.has(link)
 }
 
+const tooMany = new Refusal('too_many', { most: maxTags }).at('tags')
+
 /** Returns the failure of a link that would have more than `maxTags`. */
 export function tooManyTags(): Failure {
-  return validationFailed([new Refusal('too_many', { most: maxTags }).at('tags')])
+  return validationFailed([tooMany])
+}
+
+/** Returns a violation if a link with these tags, with commas between their names, would have more than `maxTags`. */
+export function tagCountViolations(shown: string | null, { add, remove }: TagChange): readonly Violation[] {
+  const own = new Set((shown?.split(',') ?? []).map(foldCase))
+  const left = own.difference(new Set(remove.map(foldCase))).union(new Set(add.map(foldCase)))
+  return left.size > maxTags ? [tooMany] : []
 }
 
 /**

@@ -66,6 +66,13 @@ test('the main address has the clicks of deleted addresses, and addresses keep t
     [await statsOf(to), await addressClicks(to)],
     [[`${promoted.short_url} 3`, `${to.short_url} 2`], [2]],
   )
+  await update(to, { alias: to.alias })
+  assert.deepEqual(await statsOf(to), [`${to.short_url} 5`])
+  const kept = { alias: fresh('kept'), keep_address: true }
+  assert.deepEqual([(await update(to, kept)).status, await addressClicks(to)], [200, [2]])
+  const [{ id }] = (await send('GET', `/events?record=link&record_id=${to.id}`)).body.data
+  assert.equal((await send('POST', `/events/${id}/undo`)).status, 200)
+  assert.deepEqual([(await update(to, kept)).status, await addressClicks(to)], [200, [2]])
 })
 
 test('an address returns with its clicks, and loses them with those of the link', async () => {
