@@ -64,23 +64,16 @@ export class Records<Row extends AnyRecord> {
 
   /** Finds the account's record with this id. */
   async find(db: Db, account: number, id: number): Promise<Versioned<Row> | undefined> {
-    const build = () => this.#select.where('id', '=', id).where('account_id', '=', account)
-    const [row] = await db.execute(new CachedQuery<Stored<Row>>(`find ${this.#shape}`, [id, account], build))
-    return row && this.toVersioned(row)
+    return (await this.findAll(db, account, [id])).get(id)
   }
 
   /** Finds the account's records with these ids, by id. */
   async findAll(db: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
     const found = new Map<number, Versioned<Row>>()
-    const [first = 0] = ids
-    const single = ids.length === 1 ? await this.find(db, account, first) : undefined
-    if (ids.length === 1) return single === undefined ? found : found.set(first, single)
     for (const some of parts(ids)) {
       const build = () => this.#select.where('account_id', '=', account).where('id', 'in', some)
-      const rows = await db.execute(
-        new CachedQuery<Stored<Row>>(`${some.length} of ${this.#shape}`, [account, ...some], build),
-      )
-      for (const row of rows) found.set(row.id, this.toVersioned(row))
+      const named = new CachedQuery<Stored<Row>>(`${some.length} of ${this.#shape}`, [account, ...some], build)
+      for (const row of await db.execute(named)) found.set(row.id, this.toVersioned(row))
     }
     return found
   }
@@ -119,23 +112,9 @@ export class Records<Row extends AnyRecord> {
     account: number,
     id: number,
     change: Values,
-    { unversioned = {}, isChanged = false }: ChangeOptions = {},
+    options: ChangeOptions = {},
   ): Promise<Versioned<Row> | undefined> {
-    const changed = Object.entries(change).filter(([, value]) => value !== undefined)
-    if (changed.length === 0 && !isChanged) return this.find(db, account, id)
-    const now = new Date().toISOString()
-    const set = { ...Object.fromEntries(changed), ...unversioned }
-    const values = isChanged ? [] : changed.map(([, value]) => value)
-    const build = () =>
-      this.#update(changed, unversioned, isChanged, now)
-        .where('id', '=', id)
-        .where('account_id', '=', account)
-        .returning(this.#selection)
-    const shape = `update ${this.#shape} set ${Object.keys(set)} if ${isChanged || changed.map(([column]) => column)}`
-    // In the order of the text: see `build`.
-    const parameters = [...Object.values(set), ...values, now, now, ...values, id, account]
-    const [row] = await db.execute(new CachedQuery<Stored<Row>>(shape, parameters, build))
-    return row && this.toVersioned(row)
+    return (await this.changeAll(db, account, [id], change, options)).get(id)
   }
 
   /**
@@ -149,25 +128,36 @@ export class Records<Row extends AnyRecord> {
     change: Values,
     { unversioned = {}, isChanged = false }: ChangeOptions = {},
   ): Promise<Map<number, Versioned<Row>>> {
-    const found = new Map<number, Versioned<Row>>()
-    const [first = 0] = ids
-    if (ids.length === 1) {
-      const plain = Object.entries(change).map(([column, value]) => [
-        column,
-        value instanceof Map ? value.get(first) : value,
-      ])
-      // Its text is compiled once.
-      const record = await this.change(db, account, first, Object.fromEntries(plain), { unversioned, isChanged })
-      return record === undefined ? found : found.set(first, record)
-    }
     const changed = Object.entries(change).filter(([, value]) => value !== undefined)
     if (changed.length === 0 && !isChanged) return this.findAll(db, account, ids)
+    const found = new Map<number, Versioned<Row>>()
     const now = new Date().toISOString()
+    const columns = changed.map(([column]) => column)
+    const shape = `update ${this.#shape} set ${columns} and ${Object.keys(unversioned)} if ${isChanged}`
     for (const some of parts(ids)) {
-      const values = changed.map(([column, value]): [string, unknown] => [column, valueFor(some, value)])
-      const update = this.#update(values, unversioned, isChanged, now)
-      const own = update.where('account_id', '=', account).where('id', 'in', some).returning(this.#selection)
-      const rows: Stored<Row>[] = await db.execute(own.$castTo<Stored<Row>>())
+      const set = changed.map(([column, value]): [string, unknown] => [column, valueFor(some, value)])
+      const build = () => {
+        const update = this.#update(set, unversioned, isChanged, now)
+        const own = update.where('account_id', '=', account).where('id', 'in', some)
+        return own.returning(this.#selection).$castTo<Stored<Row>>()
+      }
+      const values = set.map(([, value]) => value)
+      const compared = isChanged ? [] : values
+      // In the order of the text: see `build`.
+      const parameters = [
+        ...values,
+        ...Object.values(unversioned),
+        ...compared,
+        now,
+        now,
+        ...compared,
+        account,
+        ...some,
+      ]
+      // Values of several records are expressions, which have their own texts.
+      const rows = await db.execute(
+        some.length === 1 ? new CachedQuery<Stored<Row>>(shape, parameters, build) : build(),
+      )
       for (const row of rows) found.set(row.id, this.toVersioned(row))
     }
     return found
@@ -193,9 +183,10 @@ export class Records<Row extends AnyRecord> {
   }
 }
 
-/** Returns a value, or an expression with the value of a map for each of these ids. */
-function valueFor(ids: readonly number[], value: unknown): unknown {
-  return value instanceof Map ? valueById(ids, value) : value
+/** Returns a value, or the value of a map for this id, or an expression with its value for each of these ids. */
+function valueFor([first = 0, ...others]: readonly number[], value: unknown): unknown {
+  if (!(value instanceof Map)) return value
+  return others.length === 0 ? value.get(first) : valueById([first, ...others], value)
 }
 
 /** A record and its version, which differs after every change. */

@@ -231,23 +231,11 @@ export async function rankGroups(storage: Storage, account: number, level: Group
 /** Returns the names of the account's domains or spaces with these ids, and the colors of spaces. */
 export async function findGroupNames(db: Db, account: number, level: GroupLevel, ids: readonly number[]) {
   const found = new Map<number, { readonly name: string; readonly color: number | null }>()
+  const [name, color] = level === 'space' ? ['name', 'color'] : ['name_unicode', 'null']
   for (const some of parts(ids)) {
-    const rows =
-      level === 'space'
-        ? await db.execute(
-            query
-              .selectFrom('spaces')
-              .select(['id', 'name', 'color'])
-              .where('account_id', '=', account)
-              .where('id', 'in', some),
-          )
-        : await db.execute(
-            query
-              .selectFrom('domains')
-              .select(['id', 'name_unicode as name', sql<null>`null`.as('color')])
-              .where('account_id', '=', account)
-              .where('id', 'in', some),
-          )
+    const own = query.selectFrom(`${level}s`).where('account_id', '=', account).where('id', 'in', some)
+    const named = own.select(['id', sql.raw<string>(name).as('name'), sql.raw<number | null>(color).as('color')])
+    const rows = await db.execute(named)
     for (const { id, ...group } of rows) found.set(id, group)
   }
   return found
