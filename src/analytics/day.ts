@@ -66,18 +66,8 @@ export const maxValues = 200
 
 /** Returns a day without clicks. */
 export function emptyDay(): DayFacts {
-  const breakdowns = {
-    countries: new Map(),
-    referrers: new Map(),
-    browsers: new Map(),
-    operating_systems: new Map(),
-    devices: new Map(),
-    languages: new Map(),
-    links: new Map(),
-    rules: new Map(),
-    addresses: new Map(),
-  }
-  return { hours: new Map(), breakdowns }
+  const breakdowns = dimensions.map((dimension): [Dimension, Breakdown] => [dimension, new Map()])
+  return { hours: new Map(), breakdowns: Object.fromEntries(breakdowns) as Record<Dimension, Breakdown> }
 }
 
 /** Returns counts of zero. */

@@ -4,7 +4,7 @@
  * order. Then one of them is repeated.
  */
 import { type Db, parts } from '../storage/port.ts'
-import { CachedQuery, type ClickLevel, clickLevels, query, type Row } from '../storage/schema.ts'
+import { CachedQuery, type ClickLevel, clickLevels, excluded, query, type Row } from '../storage/schema.ts'
 import { type DayFacts, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
 
 export interface DayKey {
@@ -95,13 +95,7 @@ function totalsSaved(rows: readonly SavedTotals[]): CachedQuery<never> {
       .insertInto('link_clicks')
       .values(rows)
       .onConflict((conflict) =>
-        conflict.column('link_id').doUpdateSet(({ ref }) => ({
-          clicks: ref('excluded.clicks'),
-          bots: ref('excluded.bots'),
-          previews: ref('excluded.previews'),
-          clicks_30d: ref('excluded.clicks_30d'),
-          last_clicked_ms: ref('excluded.last_clicked_ms'),
-        })),
+        conflict.column('link_id').doUpdateSet(excluded('clicks', 'bots', 'previews', 'clicks_30d', 'last_clicked_ms')),
       ),
   )
 }
@@ -257,20 +251,11 @@ function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
     query
       .insertInto('click_days')
       .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['scope', 'day', 'id']).doUpdateSet(({ ref }) => ({
-          domain_id: ref('excluded.domain_id'),
-          space_id: ref('excluded.space_id'),
-          clicks: ref('excluded.clicks'),
-          unique_clicks: ref('excluded.unique_clicks'),
-          bots: ref('excluded.bots'),
-          previews: ref('excluded.previews'),
-          hours: ref('excluded.hours'),
-          breakdowns: ref('excluded.breakdowns'),
-        })),
-      ),
+      .onConflict((conflict) => conflict.columns(['scope', 'day', 'id']).doUpdateSet(excluded(...changedColumns))),
   )
 }
+
+const changedColumns = ['domain_id', 'space_id', 'clicks', 'unique_clicks', 'bots', 'previews', 'hours', 'breakdowns']
 
 function nameOf({ level, day, id }: Omit<DayKey, 'account'>): string {
   return `${level} ${day} ${id}`

@@ -331,12 +331,9 @@ const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
     if (action === 'created' && kindOfRecord !== 'link' && (await hasLinks(tx, kindOfRecord, recordId)))
       throw irreversible(`The ${record} has links by now.`)
   }
-  const imported = events.filter(({ kept }) => splitImported(kept).isImported)
-  const [ids, importedIds] = [events, imported].map((some) => some.map(({ recordId }) => recordId)) as [
-    number[],
-    number[],
-  ]
-  return kind.remove(tx, actor, ids, new Set(importedIds))
+  const ids = events.map(({ recordId }) => recordId)
+  const imported = events.flatMap(({ recordId, kept }) => (splitImported(kept).isImported ? recordId : []))
+  return kind.remove(tx, actor, ids, new Set(imported))
 }
 
 function valuesFor({ record, recordId }: StoredEvent, current: ReadonlyMap<number, Values>): Values {

@@ -7,6 +7,7 @@ import {
   Kysely,
   type OperationNode,
   type OperationNodeSource,
+  type RawBuilder,
   type Selectable,
   SqliteAdapter,
   SqliteQueryCompiler,
@@ -76,4 +77,10 @@ export function valueById<Value>(ids: readonly number[], values: ReadonlyMap<num
   const typed = (each: unknown) => (typeof each === 'number' ? sql`cast(${each} as bigint)` : sql`${each}`)
   const cases = ids.map((id) => sql`when ${id} then ${typed(values.get(id))}`)
   return sql<Value>`case id ${sql.join(cases, sql` `)} end`
+}
+
+/** Returns these columns of a conflicting row with the values of the row that was not inserted. */
+export function excluded<Name extends string>(...columns: readonly Name[]) {
+  const values = columns.map((column) => [column, sql.ref(`excluded.${column}`)])
+  return Object.fromEntries(values) as Record<Name, RawBuilder<never>>
 }

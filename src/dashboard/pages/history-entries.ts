@@ -5,7 +5,6 @@ import { domainRecords } from '../../domains/store.ts'
 import type { RecordKind } from '../../events/event.ts'
 import { mayReverse } from '../../events/reversal.ts'
 import {
-  type BatchCount,
   countTypes,
   endOfBatch,
   eventsOfRecord,
@@ -25,6 +24,7 @@ import { postButton, type Viewer } from '../parts/buttons.ts'
 import {
   actorName,
   addressesIn,
+  type Batch,
   batchDeedOf,
   type ChangeContext,
   changedValues,
@@ -42,14 +42,6 @@ export interface Entry {
   readonly event: StoredEvent
   /** Null for one event. */
   readonly batch: Batch | null
-}
-
-interface Batch {
-  readonly counts: readonly BatchCount[]
-  /** Whether it has more events than were counted. */
-  readonly isLarger: boolean
-  /** Its first and its last events. The first ones have caused the others. */
-  readonly sample: readonly StoredEvent[]
 }
 
 interface EntryContext extends ChangeContext {

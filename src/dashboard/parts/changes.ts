@@ -3,7 +3,7 @@
 import { domainToUnicode } from 'node:url'
 import { domainLabels } from '../../domains/schema.ts'
 import type { EventAction, RecordKind } from '../../events/event.ts'
-import type { StoredEvent } from '../../events/store.ts'
+import type { BatchCount, StoredEvent } from '../../events/store.ts'
 import { colors } from '../../forms/rules.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Source } from '../../imports/file-row.ts'
@@ -57,23 +57,17 @@ export function deedOf(event: Changed, context: ChangeContext): Html {
   return html`${before}${changedThing(event, context)}${after}`
 }
 
-/** Events of one batch, which have the same kind of record and action. */
-interface Counted {
-  readonly record: RecordKind
-  readonly action: EventAction
-  readonly all: number
-}
-
-interface CountedBatch {
-  readonly counts: readonly Counted[]
+/** Changes of one request, form, bulk action or command. */
+export interface Batch {
+  readonly counts: readonly BatchCount[]
   /** Whether it has more events than were counted. */
   readonly isLarger: boolean
-  /** Some of its events: the first ones have caused the others. */
-  readonly sample: readonly Changed[]
+  /** Its first and its last events. The first ones have caused the others. */
+  readonly sample: readonly StoredEvent[]
 }
 
 /** Returns the counted types, after those of which only a sample is known. */
-function typesOf({ counts, sample }: CountedBatch): Counted[] {
+function typesOf({ counts, sample }: Batch): Pick<BatchCount, 'record' | 'action' | 'all'>[] {
   const known = new Set(counts.map(({ record, action }) => `${record}.${action}`))
   const others = Map.groupBy(sample, ({ record, action }) => `${record}.${action}`)
   const uncounted = [...others].flatMap(([type, [first, ...more]]) =>
@@ -86,7 +80,7 @@ function typesOf({ counts, sample }: CountedBatch): Counted[] {
 export const sampleSize = 10
 
 /** Renders what happened in a batch, in its order: "deleted go.acme.com and 214 links". */
-export function batchDeedOf(batch: CountedBatch, context: ChangeContext): Html {
+export function batchDeedOf(batch: Batch, context: ChangeContext): Html {
   const { isLarger } = batch
   const isJoin = batch.sample.some(({ action }) => action === 'joined')
   const deeds = typesOf(batch).map(({ record, action, all }) => {
