@@ -13,7 +13,9 @@ import { query } from '../storage/schema.ts'
 import { LinkActions } from './actions.ts'
 import { AddressActions } from './address-actions.ts'
 import { runBatch } from './batch.ts'
+import { changeLink } from './batch-changes.ts'
 import { deleteLinks } from './deletion.ts'
+import { restoreLinks } from './reversal.ts'
 import { type NewLink, storeLink } from './schema.ts'
 
 function actionsOn(storage: Storage) {
@@ -184,6 +186,29 @@ test('refuses links on two PostgreSQL nodes that want each other’s alias, with
     }
   }
   assert.equal(await deadlocks(location.url), before)
+})
+
+test('changes no link that another PostgreSQL node restores while the change waits for its lock', async (t) => {
+  const { storage, other, actor, account, link } = await open(t, 'postgres')
+  const id = await link('sale')
+  await storage.write((tx) => deleteLinks(tx, actor, [id], { isPermanent: false, removedDomain: null }))
+  const events = query.selectFrom('events').select('kept').where('record_id', '=', id).where('action', '=', 'deleted')
+  const [event] = await storage.execute(events)
+  const restore = () => other.write((tx) => restoreLinks(tx, actor, [JSON.parse(event?.kept ?? '')]))
+  const { rules } = actionsOn(storage).links
+  const change = storage.write((tx) => {
+    let restored: Promise<unknown> | undefined
+    const execute: typeof tx.execute = async (statement) => {
+      const rows = await tx.execute(statement)
+      restored ??= restore()
+      await restored
+      return rows
+    }
+    return changeLink({ ...tx, execute }, actor, id, { values: { alias: 'other' } }, rules)
+  })
+  await assert.rejects(change, { code: 'not_found' })
+  const addresses = query.selectFrom('addresses').select('alias').where('account_id', '=', account)
+  assert.deepEqual(await storage.execute(addresses), [{ alias: 'sale' }])
 })
 
 test('an exact address that one node stores hides the other spelling on another node within a second, until it is deleted', async (t) => {

@@ -54,8 +54,7 @@ export async function updateRows(tx: Db, actor: Actor, change: Update, rules: Li
   const { account } = actor
   const { ids } = change
   const { tags: replaced, keep_address: _, ...values } = change.values
-  await lockLinks(tx, account, ids)
-  const links = await linkRecords.findAll(tx, account, ids)
+  const links = await linkRecords.findAll(tx, account, await lockLinks(tx, account, ids))
   const { possible, failures, replaced: destinations } = await planUpdate(tx, account, change, links, rules)
   const { moved, failures: clashing } = await moveLinks(tx, account, change, possible)
   for (const [id, failure] of clashing) failures.set(id, failure)

@@ -59,8 +59,7 @@ export async function deleteLinks(
   const { account } = actor
   const deleted = new Set<number>()
   for (const some of parts(ids, deletedTogether)) {
-    await lockLinks(tx, account, some)
-    const found = await wholeLinks.findAll(tx, account, some)
+    const found = await wholeLinks.findAll(tx, account, await lockLinks(tx, account, some))
     // Locked after the links, so that no click is counted before they are gone.
     const totals = await lockTotals(tx, account, some)
     const all = await findAllAddresses(tx, account, some)

@@ -32,9 +32,9 @@ async function clearAddresses(tx: Db, domain: number, actor: Actor): Promise<num
   const some = await tx.execute(addresses.orderBy('alias').limit(detachBatchSize))
   const ids = [...new Set(some.map(({ link_id }) => link_id))]
   const account = some[0]?.account_id ?? actor.account
-  await lockLinks(tx, account, ids)
-  const links = await linkRecords.findAll(tx, account, ids)
-  const all = await findAddresses(tx, account, ids)
+  const locked = await lockLinks(tx, account, ids)
+  const links = await linkRecords.findAll(tx, account, locked)
+  const all = await findAddresses(tx, account, locked)
   const isGone = (address: StoredAddress) => address.domain_id === domain
   const gone = [...all.values()].flatMap((own) => own.filter(isGone))
   await deleteAddresses(

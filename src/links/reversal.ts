@@ -27,8 +27,8 @@ import { computed, findLink, linkRecords, lockLinks } from './store.ts'
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
 export function linkReversal(actions: LinkActions): Reversal {
   return {
-    valuesOf: async (tx, account, ids) => {
-      await lockLinks(tx, account, ids)
+    valuesOf: async (tx, account, wanted) => {
+      const ids = await lockLinks(tx, account, wanted)
       const links = await linkRecords.findAll(tx, account, ids)
       const further = await findAddresses(tx, account, ids)
       const values = new Map<number, Values>()

@@ -76,21 +76,27 @@ export async function findLink(db: Db, account: number, id: number): Promise<Ver
 
 /** Finds the link as `findLink` does, and locks it until the end of the transaction, which can then change it. */
 export async function findLinkForUpdate(tx: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-  await lockLinks(tx, account, [id])
-  return findLink(tx, account, id)
+  const [locked] = await lockLinks(tx, account, [id])
+  return locked === undefined ? undefined : findLink(tx, account, locked)
 }
 
 /**
  * Locks the account's links with these ids until the end of the transaction, in the order of every transaction: links by id,
  * then tags. Otherwise two transactions could wait for each other. Links are read after that: on PostgreSQL, a statement that
- * has waited for a lock still sees the previous tags.
+ * has waited for a lock still sees the previous tags. Returns the ids of the locked links: another one may be restored before it
+ * is read, and must not be changed.
  */
-export async function lockLinks(tx: Db, account: number, ids: readonly number[]): Promise<void> {
+export async function lockLinks(tx: Db, account: number, ids: readonly number[]): Promise<number[]> {
+  const locked: number[] = []
   for (const some of parts(ids.toSorted((a, b) => a - b))) {
     const own = () => query.selectFrom('links').select('id').where('account_id', '=', account).where('id', 'in', some)
     const build = () => own().orderBy('id').forUpdate()
-    await tx.execute(new CachedQuery(`lock ${some.length} links`, [account, ...some], build))
+    const rows = await tx.execute(
+      new CachedQuery<{ id: number }>(`lock ${some.length} links`, [account, ...some], build),
+    )
+    for (const { id } of rows) locked.push(id)
   }
+  return locked
 }
 
 /** Lists the account's links with ids above `after`, in the order of ids; `limit` at most. */
