@@ -175,7 +175,7 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
     return {
       id,
       row,
-      addresses: [{ ...main, ...link.main_address, created_at: link.created_at }, ...(kept.get(id) ?? [])],
+      addresses: [{ ...main, ...findMainAddress(link), created_at: link.created_at }, ...(kept.get(id) ?? [])],
     }
   })
   const { stored, taken } = await insertLinks(tx, account, rows)
@@ -199,6 +199,12 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
     }),
   )
   return restored
+}
+
+/** Returns the id and the clicks of a main address. Events of earlier versions have no id: it had the rest of the clicks. */
+function findMainAddress(link: WholeLink): WholeLink['main_address'] | { readonly clicks: number } {
+  const further = addressesOf(link).reduce((sum, { clicks = 0 }) => sum + clicks, 0)
+  return link.main_address ?? { clicks: Math.max(0, link.clicks - further) }
 }
 
 /** Returns the row of a link. `spaces` are there. */
