@@ -14,7 +14,7 @@ import { openActions } from './actions.ts'
 import { account, changeId, flag, optional, required, text } from './arguments.ts'
 import { type Result, recordCommand } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf } from './form-options.ts'
-import { json, shorten, table } from './output.ts'
+import { json, shorten, table, writeRest } from './output.ts'
 import { linkIdOf, ownShortUrls } from './references.ts'
 
 const { limit, ...filters } = listOptionsOf(eventsQuery)
@@ -37,14 +37,10 @@ const historyCommand = recordCommand({
     const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await linkIdOf(db, account, link)) }
     const query = checkedFields(eventsQuery, { ...givenFields(eventsQuery, options), ...ofLink })
     const calendar = calendarOf(await findTimeZones(db, account))
-    const { rows, total, totalIsExact } = await listStoredEvents(db, account, {
-      ...eventPageOf(query, calendar),
-      limit,
-    })
-    const all = totalIsExact ? total : `more than ${total}`
-    if (total > rows.length) err.write(`Showing ${rows.length} of ${all} changes. Raise --limit, or add a filter.\n`)
+    const page = await listStoredEvents(db, account, { ...eventPageOf(query, calendar), limit })
+    writeRest(err, page, 'changes')
     const shown = { shortUrl: await ownShortUrls(db), historyDays: readHistoryDays() }
-    const events = rows.map((row) => eventOf(row, shown))
+    const events = page.rows.map((row) => eventOf(row, shown))
     if (isJson) return json(events)
     const lines = events.map((event) => [
       String(event.id),

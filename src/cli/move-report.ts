@@ -1,14 +1,23 @@
 /** What commands print about imports. */
 import { readOwnUrl } from '../config/config.ts'
 import { formatCount, quantity } from '../dashboard/parts/format.ts'
-import { countRows, lossText, outcomeNames, plainAddress, sourceNames } from '../dashboard/parts/imports.ts'
+import {
+  countRows,
+  lossText,
+  openHosts,
+  outcomeNames,
+  plainAddress,
+  resultNames,
+  sourceNames,
+  unreachableText,
+} from '../dashboard/parts/imports.ts'
 import { domainRecords } from '../domains/store.ts'
 import { found } from '../errors.ts'
 import type { ImportActions } from '../imports/actions.ts'
 import { columnFields } from '../imports/csv-columns.ts'
 import { findHosts } from '../imports/proofs/store.ts'
 import { vendors } from '../imports/refusals.ts'
-import { type Import, type ImportRow, type ImportRowsQuery, isLeftOut } from '../imports/schema.ts'
+import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
 import { rowRecord } from '../imports/shown.ts'
 import type { StoredImport } from '../imports/store.ts'
 import { findAddresses } from '../instance/store.ts'
@@ -103,10 +112,9 @@ function columnsOf({ columns, source }: StoredImport): string | false {
 }
 
 /** Lists the hosts without a domain, with the options to add. */
-async function hostsOf({ db, account }: ReportContext, { summary, options }: StoredImport): Promise<string | false> {
+async function hostsOf({ db, account }: ReportContext, stored: StoredImport): Promise<string | false> {
   const domain = (await findLinkDomain(db, account, null))?.name ?? 'your.domain'
-  const open = summary.unmapped_hosts.filter(({ host }) => !isLeftOut(options, host))
-  const lines = open.map(({ host, rows }) => {
+  const lines = openHosts(stored).map(({ host, rows }) => {
     const pair = host === '' ? `'*=${domain}'` : `${host}=${domain}`
     const own = host === '' || vendors.includes(host) ? '' : `, or run ${program} domains create ${host}`
     return [`  ${host || '(no host)'}`, quantity(rows, 'row'), `add --domain-map ${pair}${own}`]
@@ -197,14 +205,6 @@ function nextOf({ id, state, outcomes, undo_until }: Import): string | false {
   return store + rename + update > 0 ? `Next: ${program} move apply ${id}` : 'There is nothing to apply.'
 }
 
-const resultNames = {
-  pending: 'not compared yet',
-  same: 'same response',
-  same_location: 'same destination, other redirect status',
-  differs: 'other response',
-  unreachable: 'no response of the old service',
-} as const
-
 /** Describes a proof: the differences with both responses, and the DNS records to change next. */
 export async function describeProof(context: ReportContext, { id, proof }: Import): Promise<string> {
   const different = (['differs', 'unreachable'] as const).map(async (result) => {
@@ -214,8 +214,9 @@ export async function describeProof(context: ReportContext, { id, proof }: Impor
     const lines = rows.flatMap(({ row, stored }) =>
       row.addresses.flatMap(({ old_url, proof: each }, at) => {
         if (each?.result !== result) return []
-        const reason = stored.addresses[at]?.reason?.replaceAll('_', ' ')
-        return [[plainAddress(old_url), reason ?? responseOf(each.old), responseOf(each.new)]]
+        const old =
+          each.old.status === null ? unreachableText(stored.addresses[at]?.reason ?? null) : responseOf(each.old)
+        return [[plainAddress(old_url), old, responseOf(each.new)]]
       }),
     )
     return rows.length > 0 && all + table([['ADDRESS', 'OLD SERVICE', 'HERE'], ...lines])

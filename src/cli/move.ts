@@ -16,7 +16,7 @@ import { type Result, type Terminal, wrapped } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf, optionsOf, submit } from './form-options.ts'
 import { openImports, withImports } from './imports.ts'
 import { describeImport, describeProof, rowTable, writeRowWarnings } from './move-report.ts'
-import { isConfirmed, isTerminal, json, table } from './output.ts'
+import { isConfirmed, isTerminal, json, table, writeRest } from './output.ts'
 import { withIds } from './references.ts'
 import { listCommand } from './resources.ts'
 import { readFailure } from './transfer.ts'
@@ -141,10 +141,9 @@ export const moveCommands = {
     arguments: { operand, ...listOptionsOf(rowsQuery), json: flag('print the rows as JSON') },
     run: async (db, { operand: id, limit, account, actor: _, json: isJson, ...options }, { err }) => {
       const query = { ...checkedFields(rowsQuery, givenFields(rowsQuery, options)), per_page: limit }
-      const { rows, total, totalIsExact } = await (await openImports(db)).listRows(account, id, query)
-      const all = totalIsExact ? total : `more than ${total}`
-      if (total > rows.length) err.write(`Showing ${rows.length} of ${all} rows. Raise --limit, or add a filter.\n`)
-      return isJson ? json(rows) : rowTable(rows)
+      const page = await (await openImports(db)).listRows(account, id, query)
+      writeRest(err, page, 'rows')
+      return isJson ? json(page.rows) : rowTable(page.rows)
     },
   }),
 }

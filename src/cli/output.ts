@@ -1,6 +1,7 @@
 /** Output for people at a terminal and for programs. */
 import { createInterface } from 'node:readline'
 import type { Stream, Writable } from 'node:stream'
+import type { Page } from '../storage/port.ts'
 import { WrongUse } from './arguments.ts'
 import type { Terminal } from './command.ts'
 
@@ -22,6 +23,12 @@ export function table(given: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
   const pad = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text))
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n')
+}
+
+/** Writes to stderr how many records a list leaves out. */
+export function writeRest(err: Writable, { rows, total, totalIsExact }: Page<unknown>, name: string): void {
+  const all = totalIsExact ? total : `more than ${total}`
+  if (total > rows.length) err.write(`Showing ${rows.length} of ${all} ${name}. Raise --limit, or add a filter.\n`)
 }
 
 /** Returns at most 40 characters of a text for a table. */

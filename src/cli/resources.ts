@@ -32,7 +32,7 @@ import {
   writeWarnings,
 } from './form-options.ts'
 import { deletionNote } from './history.ts'
-import { isConfirmed, json, table } from './output.ts'
+import { isConfirmed, json, table, writeRest } from './output.ts'
 import { chooseRecord, type KindName, type NamedRecord, withIds } from './references.ts'
 
 interface Kind {
@@ -132,10 +132,9 @@ export function listCommand<Query extends PageQuery, R>(
     arguments: { ...listOptionsOf(query), json: flag('print the records as JSON') },
     run: async (db, { limit, account, actor: _, json: isJson, ...options }, { err }) => {
       const checked = checkedFields(query, await withIds(db, account, givenFields(query, options)))
-      const { rows, total, totalIsExact } = await read(db, account, { ...checked, per_page: limit })
-      const all = totalIsExact ? total : `more than ${total}`
-      if (total > rows.length) err.write(`Showing ${rows.length} of ${all} ${name}. Raise --limit, or add a filter.\n`)
-      return isJson ? json(rows) : format(rows)
+      const page = await read(db, account, { ...checked, per_page: limit })
+      writeRest(err, page, name)
+      return isJson ? json(page.rows) : format(page.rows)
     },
   })
 }

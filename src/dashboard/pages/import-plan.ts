@@ -7,14 +7,7 @@ import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/refusals.ts'
-import {
-  type Import,
-  type ImportOptions,
-  importOptions,
-  isLeftOut,
-  leftOut,
-  type Outcome,
-} from '../../imports/schema.ts'
+import { type Import, type ImportOptions, importOptions, leftOut, type Outcome } from '../../imports/schema.ts'
 import type { Decision, ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -25,7 +18,7 @@ import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { changedValues } from '../parts/changes.ts'
 import { checkbox, collapsibleSection, FormState, radioGroup, selectField, textField } from '../parts/fields.ts'
 import { formatCount, formatDay, quantity } from '../parts/format.ts'
-import { countRows, importSteps, lossText, originOf } from '../parts/imports.ts'
+import { countRows, importSteps, lossText, openHosts, originOf } from '../parts/imports.ts'
 import { destination, truncateMiddle } from '../parts/links.ts'
 import { notice } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -58,14 +51,10 @@ export function planValues(
 /** Hosts that the form asks for at once, because each has a select with all domains. The others follow. */
 const maxHosts = 25
 
-/** The hosts whose rows have no domain yet. `*` stands for rows without a host. */
-function openHosts({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): string[] {
-  return summary.unmapped_hosts.flatMap(({ host }) => (isLeftOut(options, host) ? [] : [host || '*']))
-}
-
-/** The hosts that the form asks for, the open ones first. */
-function hostsOf({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): string[] {
-  return [...new Set([...openHosts({ options, summary }), ...Object.keys(options.domain_map ?? {})])].slice(0, maxHosts)
+/** The hosts that the form asks for, the open ones first. `*` stands for rows without a host. */
+function hostsOf(stored: Pick<StoredImport, 'options' | 'summary'>): string[] {
+  const open = openHosts(stored).map(({ host }) => host || '*')
+  return [...new Set([...open, ...Object.keys(stored.options.domain_map ?? {})])].slice(0, maxHosts)
 }
 
 /** Returns the options that the form chooses. Throws `validation_failed`. */
@@ -102,7 +91,7 @@ export function openQuestions(stored: StoredImport): Violation[] {
   const { conflict } = stored.summary.outcomes
   const hosts = openHosts(stored).slice(0, maxHosts)
   return [
-    ...hosts.map((host) => question(`host.${host}`, 'Choose a domain, or leave these rows out.')),
+    ...hosts.map(({ host }) => question(`host.${host || '*'}`, 'Choose a domain, or leave these rows out.')),
     ...(conflict > 0 ? [question('conflict', 'Choose what happens to these rows.')] : []),
     ...(lacksAliases(stored) && !stored.options.generate_aliases
       ? [question('generate_aliases', 'Choose the column with the alias, or confirm that aliases are generated.')]

@@ -4,8 +4,7 @@ import type { Domain } from '../../domains/schema.ts'
 import { domainRecords } from '../../domains/store.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import type { UnreachableReason } from '../../imports/old-service.ts'
-import { type ProofResult, proofResults } from '../../imports/proof.ts'
+import { proofResults } from '../../imports/proof.ts'
 import { findHosts } from '../../imports/proofs/store.ts'
 import type { Import } from '../../imports/schema.ts'
 import type { ListedAddress } from '../../imports/staging/store.ts'
@@ -15,7 +14,7 @@ import { livePart } from '../frame.ts'
 import type { PageContent, PageRequest } from '../page.ts'
 import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { importSteps, originOf, reasonText } from '../parts/imports.ts'
+import { importSteps, originOf, reasonText, resultNames, unreachableText } from '../parts/imports.ts'
 import { destination } from '../parts/links.ts'
 import { confirmLink } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -103,14 +102,6 @@ function undoneText({ store, rename, update }: Import['outcomes']): string {
     ...(store + rename > 0 ? ['New links are deleted.'] : []),
   ]
   return parts.join(' ')
-}
-
-const resultNames: Readonly<Record<ProofResult, string>> = {
-  pending: 'Not checked',
-  same: 'Same response',
-  same_location: 'Same destination, other status',
-  differs: 'Different',
-  unreachable: 'No answer',
 }
 
 /** Results whose addresses need a look. */
@@ -204,18 +195,8 @@ async function differences(
   return html`${tabBar('Results', tabs)}${rows}${list.pagination(page)}`
 }
 
-const unreachable: Readonly<Record<string, string>> = {
-  points_here: 'The host already points to this server',
-  no_address: 'The host has no IP address',
-  private_address: 'The host has a private IP address',
-  no_connection: 'No connection',
-  certificate: 'The TLS certificate isn’t valid',
-  timeout: 'No response in time',
-  invalid_response: 'The response can’t be read',
-} satisfies Record<UnreachableReason, string>
-
 function response(status: number | null, location: string | null, reason: string | null): Part {
-  if (status === null) return unreachable[reason ?? ''] ?? 'No response'
+  if (status === null) return unreachableText(reason)
   return html`${status}${location === null ? null : html` ${destination(location, 60)}`}`
 }
 

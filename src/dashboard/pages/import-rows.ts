@@ -1,7 +1,9 @@
 /** The rows of an import: counts by outcome, and tables of them. */
+import type { Form } from '../../forms/form.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
+import { importPageOf } from '../../imports/routes.ts'
 import { type ImportRowsQuery, importOperations } from '../../imports/schema.ts'
 import type { ListedAddress, ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
@@ -24,27 +26,13 @@ export interface RowServices {
 /** Returns the list of rows with the filters of the page. */
 export function rowList(path: string, { query }: PageRequest, names: readonly string[], defaults: object) {
   const given = Object.fromEntries(names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
-  const form = importOperations.rows.query as ConstructorParameters<typeof ListState<ImportRowsQuery>>[2]
+  const form = importOperations.rows.query as Form<ImportRowsQuery>
   const asOutcome = ({ outcome = '', ...others }: Fields) => {
     const meant = outcome === 'unmapped' ? 'refuse' : outcome
     return meant === 'warnings' || meant === '' ? others : { ...others, outcome: meant }
   }
-  const none = {
-    search: [],
-    searchIn: [],
-    filter: {},
-    sortBy: 'id',
-    direction: 'asc',
-    limit: 0,
-    offset: 0,
-    after: null,
-  } as const
-  return new ListState<ImportRowsQuery>(
-    path,
-    { ...defaults, ...given },
-    { check: (query) => form.check(asOutcome(query)) },
-    () => none,
-  )
+  const ofPage = { check: (query: Fields) => form.check(asOutcome(query)) }
+  return new ListState(path, { ...defaults, ...given }, ofPage, importPageOf)
 }
 
 /** Renders an address of the file. */

@@ -1,6 +1,8 @@
 /** What pages say about imports. */
 import { type Html, html } from '../../http/html.ts'
 import type { LossKind, Source } from '../../imports/file-row.ts'
+import type { UnreachableReason } from '../../imports/old-service.ts'
+import type { ProofResult } from '../../imports/proof.ts'
 import { type ImportState, isLeftOut, type Outcome } from '../../imports/schema.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -29,11 +31,39 @@ export const outcomeNames: Readonly<Record<RowKind, string>> = {
   ...{ conflict: 'Conflicts', unmapped: 'Without a domain', refuse: 'Errors' },
 }
 
+/** Returns the hosts whose rows have no domain yet. '' stands for rows without a host. */
+export function openHosts({ options, summary }: Pick<StoredImport, 'options' | 'summary'>) {
+  return summary.unmapped_hosts.filter(({ host }) => !isLeftOut(options, host))
+}
+
 /** Returns the number of rows of each kind. */
-export function countRows({ options, summary }: Pick<StoredImport, 'options' | 'summary'>): Record<RowKind, number> {
-  const open = summary.unmapped_hosts.filter(({ host }) => !isLeftOut(options, host))
-  const unmapped = open.reduce((sum, { rows }) => sum + rows, 0)
-  return { ...summary.outcomes, refuse: summary.outcomes.refuse - unmapped, unmapped }
+export function countRows(stored: Pick<StoredImport, 'options' | 'summary'>): Record<RowKind, number> {
+  const { outcomes } = stored.summary
+  const unmapped = openHosts(stored).reduce((sum, { rows }) => sum + rows, 0)
+  return { ...outcomes, refuse: outcomes.refuse - unmapped, unmapped }
+}
+
+export const resultNames: Readonly<Record<ProofResult, string>> = {
+  pending: 'Not checked',
+  same: 'Same response',
+  same_location: 'Same destination, other status',
+  differs: 'Different',
+  unreachable: 'No answer',
+}
+
+const unreachable: Readonly<Record<string, string>> = {
+  points_here: 'The host already points to this server',
+  no_address: 'The host has no IP address',
+  private_address: 'The host has a private IP address',
+  no_connection: 'No connection',
+  certificate: 'The TLS certificate isn’t valid',
+  timeout: 'No response in time',
+  invalid_response: 'The response can’t be read',
+} satisfies Record<UnreachableReason, string>
+
+/** Says why there is no response of an old service. */
+export function unreachableText(reason: string | null): string {
+  return unreachable[reason ?? ''] ?? 'No response'
 }
 
 const steps = { file: 'File', plan: 'Plan', result: 'Result' }
