@@ -89,10 +89,8 @@ export class ClickStore {
         // Before the links, because a transaction that has locked links must not wait for events.
         const deleted = await lockDeletedTotals(tx, returning)
         const links = new Map<number, LinkTotals>([...deleted, ...(await lockTotalsOfAnyAccount(tx, ids))])
-        const missing = await findReturning(
-          tx,
-          ids.filter((id) => !links.has(id)),
-        )
+        const unknown = ids.filter((id) => !links.has(id))
+        const missing = await findReturning(tx, unknown)
         for (const id of missing) returning.add(id)
         if (missing.length > 0) return 'again'
         if (!(await noteBatch(tx, this.#process, batch))) return null
@@ -212,10 +210,8 @@ function ascending(a: number, b: number): number {
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const links = linkDaysOf(clicks)
   const totals = new Map(links.map(({ link }) => [link.link_id, link]))
-  const cursors = await lockAccounts(
-    tx,
-    [...totals.values()].map(({ account_id }) => account_id),
-  )
+  const accounts = links.map(({ link }) => link.account_id)
+  const cursors = await lockAccounts(tx, accounts)
   const groups = new Map<string, GroupDay>()
   const save = (days: Days) => days.save(cursors, totals)
   await changeDays(tx, save, links, (day, { link, clicks: own }) => {
@@ -318,11 +314,9 @@ async function addToTotals(tx: Db, clicks: readonly CountedClick[]): Promise<voi
   }
   const changed = [...new Set(clicks.map(({ link }) => link))]
   const isDeleted = (link: LinkTotals): link is DeletedTotals => 'deletion' in link
+  const present = changed.filter((link) => !isDeleted(link))
   await saveDeletedTotals(tx, changed.filter(isDeleted))
-  await saveTotals(
-    tx,
-    changed.filter((link) => !isDeleted(link)),
-  )
+  await saveTotals(tx, present)
   const isReached = ({ clicks, clicks_limit }: LinkTotals) => clicks_limit !== null && clicks >= clicks_limit
   const reached = changed.filter(isReached).map(({ link_id }) => link_id)
   await makeStatusDue(tx, reached)

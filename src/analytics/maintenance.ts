@@ -253,13 +253,8 @@ function deletionEvent({ totals: { link_id: id, clicks, bots, previews }, name }
 async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   const all = await daysOfLink(tx, totals.link_id)
   const some = all.slice(0, dayBatchSize)
-  const deleted = await regroup(
-    tx,
-    totals,
-    groupsOf(totals),
-    some.map((own) => ({ day: own.day, from: groupKeys(totals, own), to: 'nowhere' })),
-  )
-  for (const facts of deleted) {
+  const moves = some.map((own): Move => ({ day: own.day, from: groupKeys(totals, own), to: 'nowhere' }))
+  for (const facts of await regroup(tx, totals, groupsOf(totals), moves)) {
     const { people, bots, previews } = totalsOf(facts)
     totals.clicks = Math.max(0, totals.clicks - people)
     totals.bots = Math.max(0, totals.bots - bots)

@@ -193,10 +193,8 @@ export class Days {
   async save(cursors: RecentCursors, links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>): Promise<void> {
     const days = [...this.#days.values()]
     await this.#addToRecent(days, cursors, links)
-    for (const some of parts(
-      days.filter(({ facts }) => facts.hours.size > 0),
-      storedTogether,
-    )) {
+    const filled = days.filter(({ facts }) => facts.hours.size > 0)
+    for (const some of parts(filled, storedTogether)) {
       const rows: Row<'click_days'>[] = []
       for (const { level, day, id, domain, space, facts } of some) {
         limitValues(facts)

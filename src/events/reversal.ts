@@ -287,11 +287,8 @@ function isPartOf({ changes, kept }: StoredEvent, { record, recordId, name }: St
 
 /** Reverses events, and stores that they are undone. */
 async function reverseAlike(kind: Reversal, tx: Db, actor: Actor, events: AlikeEvents): Promise<Effect> {
-  const current = await kind.valuesOf(
-    tx,
-    actor.account,
-    events.map(({ recordId }) => recordId),
-  )
+  const records = events.map(({ recordId }) => recordId)
+  const current = await kind.valuesOf(tx, actor.account, records)
   const [{ action }] = events
   const reverse = action === 'deleted' ? restoreAll : action === 'updated' ? changeAll : removeAll
   const effect = await reverse(kind, tx, actor, events, current)

@@ -128,12 +128,8 @@ export function deleteInvitation(
 export async function deleteInvitationsOf(tx: Db, actor: Actor, member: number): Promise<void> {
   const own = query.selectFrom('invitations').select('id').where('account_id', '=', actor.account)
   const ids = (await tx.execute(own.where('member_id', '=', member).orderBy('id').forUpdate())).map(({ id }) => id)
-  const invitations = await records.findAll(tx, actor.account, ids)
-  await remove(
-    tx,
-    actor,
-    [...invitations.values()].map(({ record }) => record),
-  )
+  const invitations = (await records.findAll(tx, actor.account, ids)).values()
+  await remove(tx, actor, invitations.map(({ record }) => record).toArray())
 }
 
 async function remove(tx: Db, actor: Actor, invitations: readonly InvitationRow[]): Promise<void> {

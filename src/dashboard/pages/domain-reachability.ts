@@ -101,30 +101,17 @@ export function dnsAdviceFor({ domain, check, publicHost, checks, reached }: Dns
     reached: reached?.addresses ?? [],
     machine: checks.publicAddresses(),
   })
-  switch (source) {
-    case 'host':
-    case 'domain':
-      return dnsAdvice(domain, records, null)
-    case 'reached': {
-      const addresses = reached?.addresses.length === 1 ? 'this IP address' : 'these IP addresses'
-      return dnsAdvice(
-        domain,
-        records,
-        html`<bdi>${reached?.name_unicode ?? ''}</bdi> reaches this server at ${addresses}.`,
-      )
-    }
-    case 'machine':
-      return dnsAdvice(
-        domain,
-        records,
-        'This machine has this IP address. If visitors come through a proxy or load balancer, use its IP address instead.',
-      )
-    case null: {
-      const hint = html` To see the records here, set <code>BASE_URL</code> to a public URL of this server.`
-      const unknown = html`Your hosting provider shows the address. Waymark doesn’t know it, because it doesn’t contact other services.${isPublic ? null : hint}`
-      return dnsAdvice(domain, records, unknown)
-    }
+  const addresses = reached?.addresses.length === 1 ? 'this IP address' : 'these IP addresses'
+  const hint = html` To see the records here, set <code>BASE_URL</code> to a public URL of this server.`
+  const notes = {
+    host: null,
+    domain: null,
+    reached: html`<bdi>${reached?.name_unicode ?? ''}</bdi> reaches this server at ${addresses}.`,
+    machine:
+      'This machine has this IP address. If visitors come through a proxy or load balancer, use its IP address instead.',
+    unknown: html`Your hosting provider shows the address. Waymark doesn’t know it, because it doesn’t contact other services.${isPublic ? null : hint}`,
   }
+  return dnsAdvice(domain, records, notes[source ?? 'unknown'])
 }
 
 function dnsAdvice({ name, name_unicode }: NamedDomain, records: readonly DnsRecord[], source: Part): Html {

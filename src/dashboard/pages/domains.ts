@@ -108,11 +108,8 @@ export function publicHostOf(dashboardUrl: string): string | null {
 }
 
 async function listColumns(db: Db, account: number, rows: readonly Domain[]): Promise<Column<Listed<Domain>>[]> {
-  const results = await findChecks(
-    db,
-    account,
-    rows.map(({ id }) => id),
-  )
+  const ids = rows.map(({ id }) => id)
+  const results = await findChecks(db, account, ids)
   return [
     {
       label: 'State',
@@ -203,11 +200,8 @@ async function recentClicks(db: Storage, account: number, id: number): Promise<P
   const lastDay = range.from + buckets.findLastIndex(({ clicks }) => clicks > 0)
   const clicked = await rankingOf(db, account, subject, { from: lastDay, to: lastDay }, 'links')
   const top = await clicked.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: maxClickedLinks })
-  const last = await lastClickOn(
-    db,
-    account,
-    top.flatMap(({ value }) => (typeof value === 'number' ? value : [])),
-  )
+  const ids = top.flatMap(({ value }) => (typeof value === 'number' ? value : []))
+  const last = await lastClickOn(db, account, ids)
   const when = last === null ? null : html`, the last ${timeAgo(last, Date.now())}`
   return html`It had ${quantity(totals.clicks, 'click')} in the last ${recentDays} days${when}.`
 }

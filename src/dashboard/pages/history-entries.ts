@@ -78,16 +78,14 @@ export async function loadEntryContext(
     for (const id of changes?.domain_id ?? []) refer('domain', id)
     for (const { domain_id } of (changes?.addresses ?? []).flatMap(addressesIn)) refer('domain', domain_id)
   }
+  const ids = events.map(({ id }) => id)
   const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
   const linkIds = new Set(events.flatMap(({ record, recordId }) => (record === 'link' ? [recordId] : [])))
   const [links, found, reversals, undoing] = await Promise.all([
     findLinkNames(storage, account, [...linkIds]),
     Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, viewer, ...of)] as const)),
     Promise.all([...undoneBy].map((id) => findEvent(storage, account, id))),
-    findReversals(
-      storage,
-      events.map(({ id }) => id),
-    ),
+    findReversals(storage, ids),
   ])
   const known = new Map<string, KnownRecord>(
     found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])),

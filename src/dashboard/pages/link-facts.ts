@@ -92,25 +92,14 @@ export function linkFacts(link: Link, context: LinkContext): Html {
   return html`<div>${facts}<details class="defaults"><summary>Default settings</summary>${factList(null, defaults)}</details></div>`
 }
 
-/** Fields with a special fact, or in the heading. */
+/** Fields with a special fact, in the heading or in the section of addresses. */
 const described = new Set<string>([
-  ...['url', 'domain_id', 'alias', 'space_id', 'title', 'disabled', 'active_period_start_at', 'active_period_end_at'],
-  ...[
-    'clicks_limit',
-    'expiration_url',
-    'redirect_password',
-    'forward_query',
-    'redirect_status',
-    'rules',
-    'tags',
-    'archived',
-    // In the section of addresses.
-    'exact',
-  ],
+  ...['url', 'domain_id', 'alias', 'exact', 'space_id', 'title', 'disabled', 'active_period_start_at'],
+  ...['active_period_end_at', 'clicks_limit', 'expiration_url', 'redirect_password', 'forward_query'],
+  ...['redirect_status', 'rules', 'tags', 'archived'],
 ])
-const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)[]).filter(
-  (field) => !described.has(field),
-)
+const fields = Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)[]
+const plain = fields.filter((field) => !described.has(field))
 
 /** Returns the values of the other fields; null if they are empty. */
 function plainFacts(link: Link, { timeZone, notes }: LinkContext): Fact[] {

@@ -210,10 +210,8 @@ async function results(
   const found = html`<div class="found"><p data-count>${count}</p>${archivedLink(list, archived)}${clear}${file}</div>`
   const box = html`${matchingBox(total, rows.length, totalIsExact)}${archivedLink(list, archived)}`
   const matching = controlFor(actor, 'links:write', box)
-  const listed = fingerprint(
-    rows.map(({ link }) => link),
-    total,
-  )
+  const links = rows.map(({ link }) => link)
+  const listed = fingerprint(links, total)
   const actions = html`${hiddenFields({ listed })}${selectedActions(list.currentHref, actor)}`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list, actor), actions, matching)}
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`

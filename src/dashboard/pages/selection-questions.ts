@@ -281,12 +281,8 @@ export async function askToChangeDomain(selection: Selection, domainId: number):
     verb: `Move ${counts}`,
   }
   const staying = plan.conflicts.map(({ link }) => link)
-  const asked = question(
-    selection,
-    parts,
-    [plan.moving, staying].map((some) => some.map(({ id }) => id)),
-  )
-  return { ...asked, staying }
+  const ids = [plan.moving, staying].map((some) => some.map(({ id }) => id))
+  return { ...question(selection, parts, ids), staying }
 }
 
 /** What would happen to links that move to a domain. */
