@@ -131,13 +131,8 @@ export class ClickMaintenance {
       const links = await this.#database.write((tx) => tx.execute(next))
       if (links.length === 0) return
       // The next run repeats failed links, together with others.
-      await runAll(
-        links.map(
-          ({ link_id }) =>
-            () =>
-              this.#repeat((tx) => moveSomeClicks(tx, link_id)),
-        ),
-      )
+      const moves = (link: number) => () => this.#repeat((tx) => moveSomeClicks(tx, link))
+      await runAll(links.map(({ link_id }) => moves(link_id)))
     }
   }
 

@@ -240,12 +240,8 @@ export class PageServer implements Pages {
     const { page_account, switch_to: _, ...sent } = fields
     const { member, account } = session
     const own = member === null ? [] : await listPersonAccounts(this.#services.storage, member.person.id)
-    return otherAccountPage(
-      exchange.target,
-      sent,
-      account,
-      own.find(({ id }) => String(id) === page_account),
-    )
+    const opened = own.find(({ id }) => String(id) === page_account)
+    return otherAccountPage(exchange.target, sent, account, opened)
   }
 
   /** Returns the accounts that the person of a session can switch to. Reads them only for people with several. */

@@ -50,10 +50,8 @@ async function loadShown({ storage, shortUrl }: Services, account: number, link:
 /** Returns a further address of the account's link. Throws `not_found`. */
 export async function findShown(services: Services, account: number, link: number, id: unknown) {
   const all = await loadShown(services, account, link)
-  return found(
-    all.find((address) => String(address.id) === id),
-    'address',
-  )
+  const address = all.find((each) => String(each.id) === id)
+  return found(address, 'address')
 }
 
 /** Renders the section. `state` is the form that adds an address. */

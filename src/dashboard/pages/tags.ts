@@ -33,12 +33,9 @@ interface Services {
 export function addTagPages(pages: Pages, addGroupPages: AddGroupPages, services: Services): void {
   const { tags } = services.actions
   const question = (state: FormState, request: PageRequest) => askToMerge(state, request, services)
+  const answer = formHandler(question, (request) => merge(request, services))
   pages.get(`${home}/:id/merge`, 'tags:write', (request) => question(new FormState({}), request))
-  pages.post(
-    `${home}/:id/merge`,
-    'tags:write',
-    formHandler(question, (request) => merge(request, services)),
-  )
+  pages.post(`${home}/:id/merge`, 'tags:write', answer)
   addGroupPages<Tag>({
     what: 'tag',
     words: {

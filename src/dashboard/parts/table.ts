@@ -40,10 +40,8 @@ interface Table<Row> {
 
 /** Renders a table. On narrow screens, each row becomes a block and a menu sorts the list. */
 export function table<Row>(given: Table<Row>): Html {
-  return tableOf(
-    given,
-    given.rows.map((row) => tableRow(given, row)),
-  )
+  const rows = given.rows.map((row) => tableRow(given, row))
+  return tableOf(given, rows)
 }
 
 /** The number of rows rendered in one event-loop tick, which take about a millisecond. */
