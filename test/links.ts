@@ -147,9 +147,12 @@ export async function newSpace(db: Db, account: number, name: string): Promise<n
 export const setSpace = ({ id, space }: { id: number; space: number | null }) =>
   query.updateTable('links').set({ space_id: space }).where('id', '=', id)
 
-/** Sets the domain of a link. */
-export const setDomain = ({ id, domain }: { id: number; domain: number }) =>
-  query.updateTable('links').set({ domain_id: domain }).where('id', '=', id)
+/** Moves a link to another domain, together with its main address. */
+export async function setDomain(db: Db, { id, domain }: { id: number; domain: number }): Promise<void> {
+  const change = { domain_id: domain }
+  await db.execute(query.updateTable('links').set(change).where('id', '=', id))
+  await db.execute(query.updateTable('addresses').set(change).where('link_id', '=', id).where('main', '=', 1))
+}
 
 export const dueOf = ({ id }: { id: number }) => query.selectFrom('links').select('status_due_at').where('id', '=', id)
 

@@ -256,7 +256,7 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
           click: () => store.write(at + 2, [click(id, tomorrow + day)]),
           forget: () => maintenance.deleteClicks(systemActor(account), id),
           move: () => storage.execute(setSpace({ id, space: spaces[day] ?? null })),
-          redomain: () => storage.execute(setDomain({ id, domain: domains[day % 2] as number })),
+          redomain: () => setDomain(storage, { id, domain: domains[day % 2] as number }),
           settle: () => maintenance.moveClicks(),
           step: () => database.write((tx) => moveSomeClicks(tx, id)),
         }

@@ -117,9 +117,8 @@ class Run {
     // Another step may have deleted the domain.
     const stored = query.selectFrom('domains').select('id').where('account_id', '=', account)
     if (domain !== undefined && !(await storage.execute(stored)).some(({ id }) => id === domain)) return
-    await storage.execute(
-      domain === undefined ? setSpace({ id, space: spaces[to] ?? null }) : setDomain({ id, domain }),
-    )
+    if (domain === undefined) await storage.execute(setSpace({ id, space: spaces[to] ?? null }))
+    else await setDomain(storage, { id, domain })
   }
 
   #bounds(retention: number) {
