@@ -297,11 +297,12 @@ interface MovePlan {
 type Obstacle = 'taken' | 'repeated' | 'loops' | 'full'
 
 async function planMove(selection: Selection, links: readonly BulkLink[], values: Update['values']): Promise<MovePlan> {
-  const leaving = links.filter(({ domain_id }) => domain_id !== values.domain_id)
-  const rows = await previewed(selection, leaving, { values })
-  const moving = rows.filter(({ failure }) => failure === null).map(({ link }) => link)
+  // The links that are there, too, because the change has all of them in its parts.
+  const rows = await previewed(selection, links, { values })
+  const leaving = rows.filter(({ link }) => link.domain_id !== values.domain_id)
+  const moving = leaving.filter(({ failure }) => failure === null).map(({ link }) => link)
   const moved = new Set(moving.map(({ alias }) => foldCase(alias)))
-  const conflicts = rows.flatMap(({ link, failure }) => {
+  const conflicts = leaving.flatMap(({ link, failure }) => {
     if (failure === null) return []
     const clash = moved.has(foldCase(link.alias)) ? 'repeated' : 'taken'
     const isLoop = failure.facts.violations?.some(({ code }) => code === 'loops')
