@@ -105,9 +105,10 @@ async function planUpdate(
   links: ReadonlyMap<number, Versioned<LinkRow>>,
   rules: LinkRules,
 ) {
+  // Domains are locked first, as in every transaction.
+  const domain = await targetDomain(tx, account, values.domain_id)
   const space = values.space_id ?? null
   const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
-  const domain = await targetDomain(tx, account, values.domain_id)
   const mayLoop = [values.url, values.rules, values.alias, values.domain_id, replacement].some(
     (value) => value !== undefined,
   )
