@@ -139,6 +139,26 @@ test('gives an alias to one of two links that move to a domain at the same time'
   }
 })
 
+test('gives no link of a batch an address that another link keeps because it can’t move', async () => {
+  const place = await newPlace(app)
+  const target = await place.stored('/domains', { name: `target.${place.domain.name}` })
+  const other = await place.stored('/domains', { name: `other.${place.domain.name}` })
+  await place.link({ alias: 'sale', exact: true, domain_id: target.id })
+  const first = await place.link({ alias: 'SALE', domain_id: other.id })
+  const staying = await place.link({ alias: 'sale' })
+  await place.stored(`/links/${staying.id}/addresses`, { alias: 'Sale', domain_id: target.id })
+  const before = await tablesOf(place)
+  const { rows } = await change(place, [first.id, staying.id], { values: { domain_id: target.id } })
+  assert.deepEqual(
+    rows.map(({ status, code }) => [status, code]),
+    [
+      [409, 'alias_taken'],
+      [409, 'alias_taken'],
+    ],
+  )
+  assert.deepEqual(await tablesOf(place), before)
+})
+
 test('rejects the whole batch for an unknown domain, and another account’s', async () => {
   const [place, stranger] = [await newPlace(app), await newPlace(app)]
   const { id } = await place.link()
