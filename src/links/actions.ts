@@ -21,7 +21,6 @@ export interface LinkParts extends LinkRules {
   readonly onChange: (id: number, domain: number, alias: string) => void
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
-  /** Deletes the rest of the account's permanently deleted records: clicks, and what the engine and other tables still store. */
   /** Deletes links in a transaction: see `deletion.ts`. Returns the deleted ids. */
   readonly deleteLinks: (
     tx: Db,
@@ -29,6 +28,7 @@ export interface LinkParts extends LinkRules {
     ids: readonly number[],
     how: { readonly isPermanent: boolean; readonly removedDomain: null },
   ) => Promise<ReadonlySet<number>>
+  /** Deletes the rest of the account's permanently deleted records: clicks, and what the engine and other tables still store. */
   readonly erase: (account: number) => Promise<void>
 }
 

@@ -17,7 +17,7 @@ import {
   type StoredAddress,
 } from './addresses.ts'
 import { lockDomains } from './batch-store.ts'
-import { clashesPerLength, generateAlias, generatedLength } from './link.ts'
+import { generateAlias } from './link.ts'
 import { loopViolations } from './link-violations.ts'
 import { addressesEvent, type LinkRow } from './schema.ts'
 import { findLink, findLinkForUpdate, unknownDomain } from './store.ts'
@@ -110,8 +110,7 @@ async function insertAddress(
   { alias, ...address }: Omit<Address, 'alias'> & { readonly alias: string | null },
 ): Promise<StoredAddress> {
   for (let clashes = 0; ; clashes++) {
-    const length = generatedLength + Math.floor(clashes / clashesPerLength)
-    const wanted = { ...address, link_id, alias: alias ?? generateAlias(length) }
+    const wanted = { ...address, link_id, alias: alias ?? generateAlias(clashes) }
     const [stored] = await insertAddresses(tx, account, [wanted])
     if (stored !== undefined) return stored
     if (alias !== null) throw aliasTaken(alias)

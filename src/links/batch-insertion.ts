@@ -18,7 +18,7 @@ import {
   type Outcome,
   succeeded,
 } from './batch-store.ts'
-import { clashesPerLength, generateAlias, generatedLength } from './link.ts'
+import { generateAlias } from './link.ts'
 import { type FoldedTexts, foldedOf, newRow } from './link-rows.ts'
 import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
 import { newLinkViolations } from './link-violations.ts'
@@ -137,9 +137,8 @@ async function insertCandidates(tx: Db, account: number, candidates: readonly Ca
   const clashing = new Map<number, Failure>()
   let pending = candidates
   for (let clashes = 0; pending.length > 0; clashes++) {
-    const length = generatedLength + Math.floor(clashes / clashesPerLength)
     const named = pending.map((candidate) => {
-      return insertedLink(account, candidate, candidate.link.alias ?? generateAlias(length), times)
+      return insertedLink(account, candidate, candidate.link.alias ?? generateAlias(clashes), times)
     })
     const rows = await insertLinks(tx, account, named)
     const again: Candidate[] = []

@@ -39,12 +39,13 @@ export function statusOf(link: Lifetime, now: string): Status {
 
 /** No look-alikes, and no vowels, so that no words appear. */
 const alphabet = '23456789bcdfghjkmnpqrstvwxz'
-export const generatedLength = 7
+const generatedLength = 7
 /** Generated aliases of one length that may be taken before longer aliases are tried. */
-export const clashesPerLength = 3
+const clashesPerLength = 3
 
-/** Returns a random alias of `length` characters. */
-export function generateAlias(length: number): string {
+/** Returns a random alias, which is longer after many `clashes`. */
+export function generateAlias(clashes: number): string {
+  const length = generatedLength + Math.floor(clashes / clashesPerLength)
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 }
 
