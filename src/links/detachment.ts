@@ -29,7 +29,7 @@ export const deleteLinksOfDomain: DetachLinks = (db, id, deletion) =>
 /** Deletes further addresses on a removed domain. Their links stay. Returns the number of links. */
 async function clearAddresses(tx: Db, domain: number, actor: Actor): Promise<number> {
   const addresses = query.selectFrom('addresses').select(['link_id', 'account_id']).where('domain_id', '=', domain)
-  const some = await tx.execute(addresses.orderBy('alias').limit(detachBatchSize))
+  const some = await tx.execute(addresses.where('main', '=', 0).orderBy('alias').limit(detachBatchSize))
   const ids = [...new Set(some.map(({ link_id }) => link_id))]
   const account = some[0]?.account_id ?? actor.account
   const locked = await lockLinks(tx, account, ids)
