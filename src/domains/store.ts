@@ -8,7 +8,7 @@ import { type AppLinkField, noAppLinks } from '../names/app-links.ts'
 import type { HostName } from '../names/host-name.ts'
 import type { Db } from '../storage/port.ts'
 import { newTimes, Records, type Versioned } from '../storage/records.ts'
-import { query } from '../storage/schema.ts'
+import { CachedQuery, query } from '../storage/schema.ts'
 import { type Domain, domainSchema } from './schema.ts'
 
 /** The fields of a domain that can be changed. */
@@ -61,10 +61,10 @@ export function insertDomain(
 ): Promise<Versioned<Domain>> {
   const stored = { name, name_unicode: nameUnicode, ...noSettings, ...settings, ...times }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
-  const taken = query.selectFrom('domains').select('id').where('name', '=', name)
+  const taken = () => query.selectFrom('domains').select('id').where('name', '=', name)
   const values = { account_id: actor.account, search_text, ...stored }
   return db.write(async (tx) => {
-    const isTaken = (await tx.execute(taken)).length > 0
+    const isTaken = (await tx.execute(new CachedQuery('domain of any account', [name], taken))).length > 0
     const domain = isTaken ? undefined : await domainRecords.insert(tx, values)
     if (domain === undefined) throw nameTaken(name)
     await recordEvents(tx, actor, [createdEvent(domainEvents, domain.record)])

@@ -97,9 +97,12 @@ export class Records<Row extends AnyRecord> {
    * uses up an id on PostgreSQL.
    */
   async insert(tx: Db, values: Values): Promise<Versioned<Row> | undefined> {
-    const insertion = query.insertInto(this.#table).values(values as never)
-    const stored = insertion.onConflict((conflict) => conflict.doNothing()).returning(this.#selection)
-    const [row] = await tx.execute(stored.$castTo<Stored<Row>>())
+    const build = () => {
+      const insertion = query.insertInto(this.#table).values(values as never)
+      return insertion.onConflict((conflict) => conflict.doNothing()).returning(this.#selection)
+    }
+    const shape = `insert ${this.#shape} ${Object.keys(values)}`
+    const [row] = await tx.execute(new CachedQuery<Stored<Row>>(shape, Object.values(values), build))
     return row && this.toVersioned(row)
   }
 
