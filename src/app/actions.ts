@@ -17,7 +17,6 @@ import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { deleteLinks } from '../links/deletion.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
-import { findOwnShortUrls } from '../links/link-warnings.ts'
 import { hashPassword } from '../links/password.ts'
 import { linkReversal } from '../links/reversal.ts'
 import { spaceActions } from '../spaces/actions.ts'
@@ -57,9 +56,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
         await finishRemoval(storage, removal, id, isStopped)
         if (isPermanent) await erase(isStopped, account)
       })
-  const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange, (...urls) =>
-    findOwnShortUrls(...urls, parts.shortUrl),
-  )
+  const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange)
   const spaces = spaceActions(storage, finish(removals.space))
   const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, {

@@ -6,7 +6,7 @@ import type { Reversal } from '../events/reversal.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { domainWarnings, type FindOwnShortUrls } from './domain-warnings.ts'
+import { domainWarnings } from './domain-warnings.ts'
 import { removeDomainQuery } from './operations.ts'
 import { domainReversal, loggedDomains } from './reversal.ts'
 import { type Domain, storeDomain, updateDomain } from './schema.ts'
@@ -16,12 +16,7 @@ import { countAddresses, domainRecords, insertDomain } from './store.ts'
  * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the
  * response, so that this process redirects correctly straight away.
  */
-export function domainActions(
-  storage: Storage,
-  finishRemoval: FinishRemoval,
-  onChange: () => Promise<void>,
-  findOwn: FindOwnShortUrls,
-) {
+export function domainActions(storage: Storage, finishRemoval: FinishRemoval, onChange: () => Promise<void>) {
   const finish: FinishRemoval = async (...removed) => {
     await onChange()
     await finishRemoval(...removed)
@@ -36,7 +31,7 @@ export function domainActions(
       const { name, ...settings } = values
       return (db) => insertDomain(db, actor, name, settings)
     },
-    warnings: (db, account, domain) => domainWarnings(db, account, domain, findOwn),
+    warnings: async (_db, _account, domain) => domainWarnings(domain),
     onStored: onChange,
     change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)

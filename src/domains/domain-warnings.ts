@@ -1,11 +1,8 @@
 /** Warnings about the values of domains, and about short links that apps open without a visit. */
 import { pathOf } from '../names/short-url.ts'
 import { urlWarnings } from '../names/suspicious-values.ts'
-import type { Db } from '../storage/port.ts'
 import { Warning } from '../warnings.ts'
 import type { Domain } from './schema.ts'
-
-const urlFields = ['homepage_url', 'not_found_url'] as const
 
 type Files = Pick<Domain, 'apple_app_site_association' | 'asset_links'>
 
@@ -15,28 +12,10 @@ interface Apps {
   readonly opens: (path: string) => boolean
 }
 
-/** Returns the account's short URLs among URLs, by URL. */
-export type FindOwnShortUrls = (
-  db: Db,
-  account: number,
-  urls: readonly string[],
-) => Promise<ReadonlyMap<string, string>>
-
-/** Returns the warnings about a domain of the account. One is about each file that lets an app open some of its links. */
-export async function domainWarnings(
-  db: Db,
-  account: number,
-  domain: Domain,
-  findOwn: FindOwnShortUrls,
-): Promise<Warning[]> {
-  const urls = urlFields.flatMap((field) => domain[field] ?? [])
-  const own = await findOwn(db, account, urls)
+/** Returns the warnings about a domain. One is about each file that lets an app open some of its links. */
+export function domainWarnings(domain: Domain): Warning[] {
   return [
-    ...urlFields.flatMap((field) => {
-      const shortUrl = own.get(domain[field] ?? '')
-      const found = shortUrl === undefined ? [] : [new Warning('own_short_link', field, { shortUrl })]
-      return [...found, ...urlWarnings(field, domain[field] ?? '')]
-    }),
+    ...(['homepage_url', 'not_found_url'] as const).flatMap((field) => urlWarnings(field, domain[field] ?? '')),
     ...warningsOf(domain, 'the links that this file covers', ({ opens }) => opens !== opensNothing),
   ]
 }

@@ -118,7 +118,7 @@ async function findOriginals(
 }
 
 /** Returns the account's short URLs among URLs, by URL. */
-export async function findOwnShortUrls(
+async function findOwnShortUrls(
   db: Db,
   account: number,
   urls: readonly string[],
