@@ -22,16 +22,16 @@ export async function lockDomains(
   account: number,
   ids: ReadonlySet<number | null>,
 ): Promise<ReadonlyMap<number | null, LinkDomain>> {
-  const own = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
-  const domains = own.forKeyShare()
+  const domains = () =>
+    query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account).forKeyShare()
   const found = new Map<number | null, LinkDomain>()
   const numbers = [...ids].filter((id) => id !== null).sort((a, b) => a - b)
   for (const some of parts(numbers)) {
-    const build = () => domains.where('id', 'in', some).orderBy('id')
+    const build = () => domains().where('id', 'in', some).orderBy('id')
     const named = new CachedQuery<LinkDomain>(`lock ${some.length} domains`, [account, ...some], build)
     for (const domain of await tx.execute(named)) found.set(domain.id, domain)
   }
-  const first = () => domains.orderBy('id').limit(1)
+  const first = () => domains().orderBy('id').limit(1)
   const [oldest] = ids.has(null)
     ? await tx.execute(new CachedQuery<LinkDomain>('lock oldest domain', [account, 1], first))
     : []
@@ -44,10 +44,10 @@ export async function domainsNamed(
   account: number,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, LinkDomain>> {
-  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
   const found = new Map<string, LinkDomain>()
   for (const some of parts(names)) {
-    const build = () => domains.where('name', 'in', some)
+    const build = () =>
+      query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account).where('name', 'in', some)
     const named = new CachedQuery<LinkDomain>(`${some.length} domains by name`, [account, ...some], build)
     for (const domain of await db.execute(named)) found.set(domain.name, domain)
   }
@@ -61,10 +61,11 @@ export async function aliasesLike(
   wanted: ReadonlyMap<string, ReadonlySet<string>>,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
   type Found = Pick<Row<'links'>, 'alias' | 'alias_folded' | 'url'>
-  const own = query.selectFrom('links').select(['alias', 'alias_folded', 'url']).where('account_id', '=', account)
   const found = new Map<string, Map<string, string>>()
   for (const keys of parts([...wanted.keys()])) {
-    const build = () => own.where('alias_folded', 'in', keys)
+    const own = () =>
+      query.selectFrom('links').select(['alias', 'alias_folded', 'url']).where('account_id', '=', account)
+    const build = () => own().where('alias_folded', 'in', keys)
     const named = new CachedQuery<Found>(`${keys.length} links by key`, [account, ...keys], build)
     for (const { alias, alias_folded: key, url } of await db.execute(named)) {
       if (wanted.get(key)?.has(url)) found.getOrInsertComputed(url, () => new Map()).set(key, alias)
@@ -75,11 +76,12 @@ export async function aliasesLike(
 
 /** Returns which of these spaces the account has. They can't be removed until the end of the transaction. */
 export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>): Promise<ReadonlySet<number>> {
-  const spaces = query.selectFrom('spaces').select('id').where('account_id', '=', account).orderBy('id').forKeyShare()
+  const spaces = () => query.selectFrom('spaces').select('id').where('account_id', '=', account)
   const found = new Set<number>()
   const distinct = [...new Set(ids)].sort((a, b) => a - b)
   for (const some of parts(distinct)) {
-    for (const { id } of await tx.execute(spaces.where('id', 'in', some))) found.add(id)
+    const named = spaces().where('id', 'in', some).orderBy('id').forKeyShare()
+    for (const { id } of await tx.execute(named)) found.add(id)
   }
   return found
 }

@@ -263,8 +263,8 @@ export async function lockTags(
   const found = new Map<string, NamedTag>()
   // In one order, so that two transactions do not wait for each other.
   const folded = [...new Set([...names].map(foldCase))].sort()
-  const tags = query.selectFrom('tags').select(['id', 'name', 'name_folded']).where('account_id', '=', account)
   for (const some of parts(folded)) {
+    const tags = query.selectFrom('tags').select(['id', 'name', 'name_folded']).where('account_id', '=', account)
     const named = tags.where('name_folded', 'in', some).orderBy('name_folded').forKeyShare()
     for (const tag of await tx.execute(named)) found.set(tag.name_folded, tag)
   }
