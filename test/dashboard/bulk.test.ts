@@ -319,6 +319,21 @@ describe('a move to another domain', () => {
     assert.equal((await shown(summer)).clicks, 3)
   })
 
+  test('names a link whose address a link of another part has got', async () => {
+    const { account, domain, other, link, browser, stored } = await newEditor()
+    await fillLinks(app.storage, { account, domain: domain.id }, 1, 260)
+    const last = await link({ alias: 'l1', domain_id: other.id })
+    const third = await stored('/domains', { name: `third.${domain.name}` })
+    const form = { what: 'move', to: `domain-${third.id}`, matching: '1', next: '/app/links' }
+    const { page } = await browser.post(selected, form)
+    assert.equal(page.heading, `Move 261 links to ${third.name}?`)
+    const answer = await browser.submit(page, selected)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.page.heading, '260 links changed, 1 other stayed')
+    assert.ok(answer.page.links.includes(`/app/links/${last.id}`))
+    assert.ok(answer.page.links.includes('/app/history'))
+  })
+
   test('moves as many links as its question says: own addresses, 20 further ones, and loops through them', async () => {
     const { other, link, browser, send, stored, shown } = await newEditor()
     const addTo = ({ id }: Json, alias: string, domain_id?: number) =>

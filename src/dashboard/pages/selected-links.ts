@@ -81,6 +81,7 @@ export interface Question extends PageContent {
 export function stayedPage(stayed: readonly BulkLink[], selection: Selection, count: number): PageContent {
   const these = stayed.length === 1 ? 'This link stayed' : 'These links stayed'
   const body = html`<p>${these} unchanged, because another link has the address by now:</p>${shortList(stayed.map((link) => linkTo(link, selection)))}
+<p>The <a href="/app/history">history</a> can undo the other changes.</p>
 <div class="actions">${linkButton({ label: 'Continue', href: selection.next })}</div>`
   return {
     title: `${quantity(count, 'link')} changed, ${quantity(stayed.length, 'other')} stayed`,
