@@ -95,7 +95,7 @@ export async function readClicks<Name extends Dimension = never>(
     : { ...clicks, rankings: { ...rankings, links: await withoutGone(storage, links) } }
 }
 
-/** Returns the clicks by link, those of links that neither exist nor can return under null. */
+/** Returns the clicks by link. Null has the clicks of deleted links that can't return. */
 async function withoutGone(db: Db, ranking: Ranking): Promise<Ranking> {
   const returning = new Set<number>()
   for (const some of parts(ranking.ids)) for (const id of await findReturning(db, some)) returning.add(id)
