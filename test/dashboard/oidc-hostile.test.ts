@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import { problems } from '../../src/sign-in/oidc/problems.ts'
 import type { TestApp } from '../app.ts'
+import { stopClock } from '../clock.ts'
 import { Browser } from '../dashboard.ts'
 import { loginToken } from '../members.ts'
 import {
@@ -366,6 +367,7 @@ test('only a page of the dashboard starts a sign-in that changes a person', asyn
 })
 
 test('failed attempts are limited, and requests without a session store nothing', async (t) => {
+  stopClock(t)
   const { app } = await startSignIn(t)
   const browser = new Browser(app)
   for (let attempt = 0; attempt < 300; attempt++) await browser.get('/app/oidc/callback?code=x&state=x')

@@ -35,6 +35,8 @@ export async function atDatabase<T>(
 ): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
+  // A connection that the server ends while it closes has done its work.
+  pool.on('error', () => undefined)
   let client: pg.PoolClient | undefined
   try {
     client = await pool.connect()
