@@ -1,6 +1,6 @@
 /** The commands on the further addresses of links. */
 
-import { quantity } from '../dashboard/parts/format.ts'
+import { quantity } from '../lib/format.ts'
 import { AddressActions, addressesOf } from '../links/address-actions.ts'
 import { type ShownAddress, showAddress, storeAddress } from '../links/address-schema.ts'
 import type { Storage } from '../storage/port.ts'

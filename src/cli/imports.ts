@@ -1,12 +1,12 @@
 /** Imports for commands, which do the work of the server's thread on their own connection. */
 import { prover } from '../app/imports.ts'
 import { readProofHosts } from '../config/config.ts'
-import { quantity } from '../dashboard/parts/format.ts'
 import { Failure, found, StartupFailure } from '../errors.ts'
 import { ImportActions, type JobResult } from '../imports/actions.ts'
 import { runImportJob } from '../imports/jobs.ts'
 import type { ProofSource } from '../imports/proof.ts'
 import type { Import } from '../imports/schema.ts'
+import { quantity } from '../lib/format.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { openActions } from './actions.ts'
 import type { Terminal } from './command.ts'

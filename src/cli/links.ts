@@ -4,10 +4,8 @@ import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { deletionQuery, insertRecord } from '../api/handlers.ts'
 import { findWarnings } from '../api/warnings.ts'
-import { decisionOf, outcomeOf } from '../dashboard/parts/explanation.ts'
-import { quantity } from '../dashboard/parts/format.ts'
-import { conditionText } from '../dashboard/parts/rules.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
+import { quantity } from '../lib/format.ts'
 import { listLinksQuery } from '../links/filters.ts'
 import { linkWarnings } from '../links/link-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
@@ -16,6 +14,7 @@ import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
 import { type Explanation, explainQuery } from '../rules/explanation.ts'
 import { type RedirectRule, rulesOf } from '../rules/rule.ts'
+import { conditionText, describeDecision, describeOutcome } from '../rules/words.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -130,12 +129,12 @@ ${aliasNote}`,
 }
 
 function explanationText(explanation: Explanation, rules: readonly RedirectRule[], timeZone: string): string {
-  const [before, after] = outcomeOf(explanation)
+  const [before, after] = describeOutcome(explanation)
   const lines = explanation.checks.map(({ rule: name, failed }, at) => {
     const texts = failed.map((condition) => conditionText(condition, rules[at] as RedirectRule, timeZone))
     return [name, texts.length === 0 ? 'matches' : `not true: ${texts.join('; ')}`]
   })
-  const outcome = [before + (explanation.location ?? '') + after, decisionOf(explanation)]
+  const outcome = [before + (explanation.location ?? '') + after, describeDecision(explanation)]
   const checks = lines.length === 0 ? [] : ['', table([['RULE', 'RESULT'], ...lines])]
   return [...outcome.filter((line) => line !== null), ...checks].join('\n')
 }

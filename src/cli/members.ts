@@ -1,9 +1,9 @@
 /** The commands on members and invitations. They use the forms, checks and stores of the API. */
 
-import { quantity } from '../dashboard/parts/format.ts'
 import { found, StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { listActiveKeysOf } from '../keys/store.ts'
+import { quantity } from '../lib/format.ts'
 import { removeMember } from '../members/changes.ts'
 import { forgetMember } from '../members/forgetting.ts'
 import { createInvitation, deleteInvitation, findInvitation } from '../members/invitations.ts'

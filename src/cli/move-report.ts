@@ -1,6 +1,5 @@
 /** What commands print about imports. */
 import { readOwnUrl } from '../config/config.ts'
-import { formatCount, quantity } from '../dashboard/parts/format.ts'
 import {
   countRows,
   lossText,
@@ -21,6 +20,7 @@ import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
 import { rowRecord } from '../imports/shown.ts'
 import type { StoredImport } from '../imports/store.ts'
 import { findAddresses } from '../instance/store.ts'
+import { formatCount, quantity } from '../lib/format.ts'
 import { findLinkDomain } from '../links/store.ts'
 import { DomainChecks } from '../reachability/checks.ts'
 import { findRecordsToSet } from '../reachability/store.ts'

@@ -6,11 +6,11 @@ import { positiveInteger } from '../forms/rules.ts'
 import { type IconName, icon } from '../frame/icons.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
+import { formatCount } from '../lib/format.ts'
 import type { Resource } from '../resources.ts'
 import type { Page, PageRequest } from '../storage/port.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type Choice, optionsOf } from './parts/fields.ts'
-import { formatCount } from './parts/format.ts'
 import type { Sorting } from './parts/table.ts'
 
 const rowsPerPage = 25

@@ -1,7 +1,7 @@
 /** What pages say about changes: before them, and in the notices about them. */
 import { html, type Part } from '../http/html.ts'
+import { quantity } from '../lib/format.ts'
 import { maxTags } from '../links/link.ts'
-import { quantity } from './parts/format.ts'
 
 /** What pages say before changes that the history can undo, and before the others. */
 export const restorableNote = 'You can undo this in the history for 30 days.'

@@ -1,7 +1,7 @@
 /** One line per link in the same chart. The lines differ in color, dashes and markers. */
 import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolTriangle } from 'd3-shape'
 import { type Html, html } from '../../http/html.ts'
-import { formatCount, quantity } from '../parts/format.ts'
+import { formatCount, quantity } from '../../lib/format.ts'
 import {
   type Axis,
   bucketTitle,

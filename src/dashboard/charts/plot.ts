@@ -3,8 +3,9 @@ import { scaleLinear } from 'd3-scale'
 import { dayMs } from '../../accounts/calendar.ts'
 import type { Interval } from '../../analytics/statistics/day-range.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import { formatCount } from '../../lib/format.ts'
 import { attributes } from '../parts/buttons.ts'
-import { formatCount, formatShortCount } from '../parts/format.ts'
+import { formatShortCount } from '../parts/format.ts'
 
 /** The size of the plot, in which only lines stretch: its width in units that stretch to the available width, its height in pixels. */
 export const plotWidth = 1_000

@@ -1,5 +1,6 @@
 import { type Html, html, type Part } from '../../http/html.ts'
-import { formatCount, formatPercent } from '../parts/format.ts'
+import { formatCount } from '../../lib/format.ts'
+import { formatPercent } from '../parts/format.ts'
 
 export interface BarRow {
   readonly label: Part

@@ -15,6 +15,7 @@ import {
   undoableUntil,
 } from '../../events/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import { formatCount, quantity } from '../../lib/format.ts'
 import { findLinkNames } from '../../links/link-list.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
@@ -33,7 +34,7 @@ import {
   refOf,
   sampleSize,
 } from '../parts/changes.ts'
-import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { timeAgo } from '../parts/format.ts'
 
 export const historyHome = '/app/history'
 

@@ -6,6 +6,7 @@ import { found } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import { exactTime, quantity } from '../../lib/format.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import { linkFields } from '../../links/fields.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
@@ -25,7 +26,7 @@ import {
   textArea,
   textField,
 } from '../parts/fields.ts'
-import { exactTime, formatDay, quantity } from '../parts/format.ts'
+import { formatDay } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst } from '../parts/messages.ts'
 import { ruleList } from '../parts/rules.ts'

@@ -2,11 +2,11 @@
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Link } from '../../links/schema.ts'
 import { type Explain, type Explanation, explainQuery } from '../../rules/explanation.ts'
+import { describeDecision, describeOutcome, listedValue } from '../../rules/words.ts'
 import type { PageRequest } from '../page.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
-import { decisionOf, outcomeOf } from '../parts/explanation.ts'
 import { type Choice, collapsibleSection, FormState, selectField, textField } from '../parts/fields.ts'
-import { choicesOf, listedValue, ruleSentence } from '../parts/rules.ts'
+import { choicesOf, ruleSentence } from '../parts/rules.ts'
 import { formZone, timeField, withUtcTimes, zoneFields } from '../parts/time-zones.ts'
 import { externalLink, shortLink } from './link-facts.ts'
 
@@ -92,7 +92,7 @@ ${hasQuery ? textField(state, { name: 'query', label: 'Query of the visited URL'
 }
 
 function resultOf(explanation: Explanation, link: Link, zone: string): Html {
-  const [before, after] = outcomeOf(explanation)
+  const [before, after] = describeOutcome(explanation)
   const { location, rule, checks } = explanation
   const target: Part = location && externalLink(location, html`<bdi>${location}</bdi>`)
   const decided = checks.findIndex((check) => check.rule === rule)
@@ -102,7 +102,7 @@ function resultOf(explanation: Explanation, link: Link, zone: string): Html {
     if (at === decided) return html`<li><strong>${sentence}</strong></li>`
     return html`<li>${sentence}${matches && decided !== -1 ? ` (matches, but rule ${decided + 1} decides)` : null}</li>`
   })
-  const decision = decisionOf(explanation)
+  const decision = describeDecision(explanation)
   return html`<div class="test-result stack" id="test-result" tabindex="-1"><p>${before}${target}${after}</p>
 ${decision === null ? null : html`<p>${decision}</p>`}
 ${sentences.length === 0 ? null : html`<ol class="rules">${sentences}</ol>`}</div>`

@@ -7,6 +7,7 @@ import { linkLabels } from '../../links/schema.ts'
 import { conditionNames, conditions } from '../../rules/conditions.ts'
 import { maxRules, maxVariants } from '../../rules/form.ts'
 import type { ConditionName, RedirectRule } from '../../rules/rule.ts'
+import { listedValue, type Parameters, queryParts, readQueryPart } from '../../rules/words.ts'
 import { namesIn } from '../choices.ts'
 import { attributes } from '../parts/buttons.ts'
 import {
@@ -20,14 +21,7 @@ import {
   textField,
 } from '../parts/fields.ts'
 import { truncateMiddle } from '../parts/links.ts'
-import {
-  listedValue,
-  type Parameters,
-  queryParts,
-  readListedValue,
-  readQueryPart,
-  suggestedValues,
-} from '../parts/rules.ts'
+import { readListedValue, suggestedValues } from '../parts/rules.ts'
 import { timeField, timeValues, withUtcTimes } from '../parts/time-zones.ts'
 
 /** The most fields of a form: 45 for each of 20 rules with all conditions and 10 destinations, and about 40 others. */

@@ -1,10 +1,10 @@
 import { recentDays } from '../../accounts/calendar.ts'
 import { recentClicksOf } from '../../analytics/recent-clicks.ts'
 import type { ResourceHandlers } from '../../api/handlers.ts'
+import { quantity } from '../../lib/format.ts'
 import { listSpacesQuery, type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { AddGroupPages } from '../group.ts'
-import { quantity } from '../parts/format.ts'
 import { linkCount, spaceLabel } from '../parts/links.ts'
 import { nameAndColor } from '../record-forms.ts'
 

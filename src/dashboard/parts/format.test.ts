@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  dayElement,
-  exactTime,
-  formatCount,
-  formatDay,
-  formatPercent,
-  formatShortCount,
-  quantity,
-  timeAgo,
-} from './format.ts'
+import { exactTime, formatCount, quantity } from '../../lib/format.ts'
+import { dayElement, formatDay, formatPercent, formatShortCount, timeAgo } from './format.ts'
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 

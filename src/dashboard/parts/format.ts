@@ -1,16 +1,10 @@
 /** Numbers and times as text. Times are Unix milliseconds or RFC 3339. */
 import { type Html, html, type Part } from '../../http/html.ts'
-import { LruCache } from '../../lib/lru-cache.ts'
+import { exactTime } from '../../lib/format.ts'
 
-const plain = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 const whole = new Intl.NumberFormat('en', { style: 'percent' })
 const fine = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 })
-
-/** "1,234,567" */
-export function formatCount(value: number): string {
-  return plain.format(value)
-}
 
 /** "1.2M", for small spaces. */
 export function formatShortCount(value: number): string {
@@ -26,19 +20,12 @@ export function capitalize(text: string): string {
   return text.replace(/^./, (letter) => letter.toUpperCase())
 }
 
-/** "1 link", "214 links". */
-export function quantity(value: number, one: string, several = `${one}s`): string {
-  return `${formatCount(value)} ${value === 1 ? one : several}`
-}
-
 /** Renders parts with commas between them, or with another word before the last. */
 export function listed(parts: readonly Part[], beforeLast = ', '): Html {
   const separator = (at: number) => (at === 0 ? '' : at === parts.length - 1 ? beforeLast : ', ')
   return html`${parts.map((part, at) => html`${separator(at)}${part}`)}`
 }
 
-/** Formats by zone. Creating one takes longer than rendering a page. */
-const exactFormats = new LruCache<string, Intl.DateTimeFormat>(50)
 const dayFormat = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' })
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
@@ -46,21 +33,6 @@ const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 export function timeAgo(at: number | string, now: number): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}" title="${exactTime(at)}">${relativeTime(date, now)}</time>`
-}
-
-/** "Nov 22, 2026, 17:17 UTC". */
-export function exactTime(at: number | string, zone = 'UTC'): string {
-  return exactFormat(zone).format(new Date(at))
-}
-
-function exactFormat(timeZone: string): Intl.DateTimeFormat {
-  const known = exactFormats.get(timeZone)
-  if (known !== undefined) return known
-  const day = { year: 'numeric', month: 'short', day: 'numeric' } as const
-  const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const
-  const format = new Intl.DateTimeFormat('en-US', { ...day, ...time, timeZone })
-  exactFormats.set(timeZone, format)
-  return format
 }
 
 /** Renders an RFC 3339 time in a zone. */

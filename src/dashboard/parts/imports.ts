@@ -5,8 +5,8 @@ import type { UnreachableReason } from '../../imports/old-service.ts'
 import type { ProofResult } from '../../imports/proof.ts'
 import { type ImportState, isLeftOut, type Outcome } from '../../imports/schema.ts'
 import type { StoredImport } from '../../imports/store.ts'
+import { quantity } from '../../lib/format.ts'
 import { linkLabels } from '../../links/schema.ts'
-import { quantity } from './format.ts'
 
 export const sourceNames: Readonly<Record<Source | 'auto', string>> = {
   ...{ auto: 'Recognize the service', bitly: 'Bitly', yourls: 'YOURLS', kutt: 'Kutt', shlink: 'Shlink', dub: 'Dub' },

@@ -2,10 +2,10 @@
 import { allows } from '../../access/actor.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
+import { formatCount } from '../../lib/format.ts'
 import { maxBulkLinks } from '../../links/link.ts'
 import type { Link } from '../../links/schema.ts'
 import { actionRow, controlFor, hiddenFields, linkButton, type MenuItem, submitButton, type Viewer } from './buttons.ts'
-import { formatCount } from './format.ts'
 
 const importButton = linkButton({ label: 'Import', href: '/app/import' })
 const newLinkButton = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })

@@ -3,6 +3,7 @@ import { dayMs, recentDays } from '../../accounts/calendar.ts'
 import { colors } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import { formatCount, quantity } from '../../lib/format.ts'
 import { endingDays, type Lifetime, type Status } from '../../links/link.ts'
 import { isWebUrl } from '../../names/web-url.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
@@ -10,7 +11,7 @@ import { countedMatches } from '../../storage/port.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
-import { capitalize, formatCount, quantity, timeAgo } from './format.ts'
+import { capitalize, timeAgo } from './format.ts'
 
 /** The maximum length of a host. */
 const maxHost = 48

@@ -1,6 +1,7 @@
 /** Breakdowns and their values, as people read them. Pure. */
 import { isHost } from '../../analytics/capture/facts.ts'
 import { html, type Part } from '../../http/html.ts'
+import { displayName } from '../../names/display-names.ts'
 
 /** Breakdowns by their name in the API. `path` is the last part of the URL with all values. */
 export const breakdowns = {
@@ -37,11 +38,6 @@ export function isProperty(name: string): name is PropertyName {
   return name !== 'links' && !(name in groups)
 }
 
-const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
-const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
-
-const devices = new Map(Object.entries({ desktop: 'Desktop', mobile: 'Mobile', tablet: 'Tablet', tv: 'TV' }))
-
 const unknown: Readonly<Partial<Record<PropertyName, string>>> = {
   referrers: 'Direct or unknown',
   rules: 'The link’s destination',
@@ -53,9 +49,7 @@ export function valueText(name: PropertyName, value: string | number | null): st
   const text = String(value)
   // A rule can have any name.
   if (text === 'other' && name !== 'rules') return 'Others'
-  if (name === 'countries') return nameIn(regions, text)
-  if (name === 'languages') return nameIn(languages, text)
-  return (name === 'devices' && devices.get(text)) || text
+  return displayName(name, text)
 }
 
 /** Renders the text of a value, and the flag of a country. */
@@ -90,14 +84,4 @@ function countryFlag(code: string): string | null {
   if (!/^[A-Z]{2}$/.test(code)) return null
   const regionalA = 0x1f1e6
   return String.fromCodePoint(...[...code].map((letter) => regionalA + letter.charCodeAt(0) - 'A'.charCodeAt(0)))
-}
-
-/** Returns the English name of a code; other text unchanged. */
-function nameIn(names: Intl.DisplayNames, code: string): string {
-  try {
-    return names.of(code) ?? code
-  } catch {
-    // `of` throws if the code is malformed.
-    return code
-  }
 }
