@@ -5,12 +5,13 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { query } from '../src/storage/schema.ts'
 import { startApp, type TestApp } from './app.ts'
-import type { Answer, Request } from './client.ts'
+import type { Answer, Json, Request } from './client.ts'
+import { newName } from './expected-events.ts'
 import { runs } from './runs.ts'
 
 interface Step {
   readonly method: string
-  /** `:id` is replaced by the id of a record that exists or was deleted. */
+  /** `:id` is replaced by the id of a record that exists or was deleted, and `:newest` by the newest one. */
   readonly path: string
   /** Chooses the record. */
   readonly pick?: number
@@ -26,8 +27,9 @@ const encoded = (fields: Record<string, string | undefined>) =>
     .join('&')
 
 const letters = fc.constantFrom(...'aAbBeE1-._%\\ ßÉςΣıİ日💩\u{1d7d8}', 'SS', 'e\u0301')
+const plainText = fc.array(letters, { maxLength: 6 }).map((all) => all.join(''))
 const text = fc.oneof(
-  fc.array(letters, { maxLength: 6 }).map((all) => all.join('')),
+  plainText,
   fc.constantFrom('Shop', 'shop', 'SHOP', 'Shops', '\u0000', '\ud800', '\u0007', 'x'.repeat(256), '日'.repeat(255)),
 )
 const label = fc.constantFrom('a', 'B', 'ab', 'go', 'bücher', 'xn--bcher-kva', 'ß', '日本', 'a-', '-a', 'a_b', '*', '1')
@@ -64,9 +66,13 @@ const listQuery = fc.record(
   { requiredKeys: [] },
 )
 
+/** One of these values, seldom an invalid one, so that enough requests with many fields succeed. */
+const mostly = (valid: readonly string[], invalid: readonly string[]) =>
+  fc.oneof({ weight: 15, arbitrary: fc.constantFrom(...valid) }, fc.constantFrom(...invalid))
 const reference = fc.constantFrom('1', '2', '3', '5', '9', '')
-const time = fc.constantFrom('2020-01-01 00:00', '2200-01-01T00:00:00+01:00', '2020-02-30 00:00', '')
-const tagNames = fc.constantFrom('Summer', 'summer', 'Über, Old', 'old,,a b', 'ß', 'x'.repeat(51), 'a,b,c', '')
+const mostlyOwn = fc.oneof({ weight: 4, arbitrary: fc.constant('') }, reference)
+const time = mostly(['2020-01-01 00:00', '2200-01-01T00:00:00+01:00', ''], ['2020-02-30 00:00'])
+const tagNames = mostly(['Summer', 'summer', 'Über, Old', 'old,,a b', 'ß', 'a,b,c', ''], ['x'.repeat(51)])
 const spelled = ['https://bücher.example/R%C3%BCck', 'https://xn--bcher-kva.example/Rück']
 const ruleUrl = fc.constantFrom(...spelled, 'https://a.com', 'ftp://x', '')
 const rule = fc.record(
@@ -93,30 +99,36 @@ const linkFields = {
     fc.constantFrom('a/b', 'Sale', 'SALE', 'straße', 'STRASSE', 'robots.txt', '..', '/', '❤️', '❤'),
   ),
   url: fc.oneof(
-    { weight: 5, arbitrary: fc.constantFrom('https://a.com', 'https://SHOP.example/É?a=%25', ...spelled) },
-    { weight: 1, arbitrary: url },
+    { weight: 9, arbitrary: fc.constantFrom('https://a.com', 'https://SHOP.example/É?a=%25', ...spelled) },
+    url,
   ),
-  title: text,
-  space_id: reference,
-  disabled: fc.constantFrom('true', '0', '2'),
+  title: fc.oneof({ weight: 3, arbitrary: plainText }, text),
+  space_id: mostlyOwn,
+  disabled: mostly(['true', '0'], ['2']),
   active_period_start_at: time,
   active_period_end_at: time,
-  clicks_limit: fc.constantFrom('1', '0', ''),
-  redirect_status: fc.constantFrom('301', '308', '303'),
+  clicks_limit: mostly(['1', ''], ['0']),
+  redirect_status: mostly(['301', '308'], ['303']),
   rules,
   tags: tagNames,
-  notes: text,
-  archived: fc.constantFrom('true', 'false', '2'),
-  // Exact aliases seldom clash.
-  exact: fc.constantFrom('false', 'false', 'false', 'false', 'false', 'false', 'true', '2'),
+  notes: fc.oneof({ weight: 3, arbitrary: plainText }, text),
+  archived: mostly(['true', 'false'], ['2']),
+  exact: mostly(['false', 'false', 'true'], ['2']),
 }
-const link = fc.record({ ...linkFields, domain_id: reference }, { requiredKeys: ['alias', 'url'] })
+const link = fc.record({ ...linkFields, domain_id: mostlyOwn }, { requiredKeys: ['alias', 'url', 'exact'] })
 const linkChange = fc.record(linkFields, { requiredKeys: [] })
 const keep_address = fc.constantFrom('true', 'false', 'x')
 const address = fc.record(
-  { alias: linkFields.alias, exact: linkFields.exact, domain_id: reference },
-  { requiredKeys: ['alias'] },
+  { alias: linkFields.alias, exact: linkFields.exact, domain_id: mostlyOwn },
+  { requiredKeys: ['alias', 'exact'] },
 )
+/** In a third of the links, followed by a request for a further address. */
+const linkSteps = fc
+  .record({ who, link, further: fc.constantFrom(true, false, false), address })
+  .map(({ who, link, further, address }): readonly Step[] => [
+    { method: 'POST', path: '/links', form: encoded(link), who },
+    ...(further ? [{ method: 'POST', path: '/links/:newest/addresses', form: encoded(address), who }] : []),
+  ])
 const addressSteps = [
   fc.record({ who, id, pick, address }).map(({ id, address, ...rest }) => ({
     ...{ method: 'POST', path: `/links/${id}/addresses`, form: encoded(address), ...rest },
@@ -174,7 +186,7 @@ const bulkSteps = [
 const resource = fc.constantFrom('domains', 'spaces', 'tags', 'links')
 const listed = fc.constantFrom('domains', 'spaces', 'tags')
 const named = fc.constantFrom('spaces', 'tags')
-const step: fc.Arbitrary<Step> = fc.oneof(
+const steps: fc.Arbitrary<Step | readonly Step[]> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc
@@ -211,12 +223,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       .record({ who, listed, listQuery })
       .map(({ who, listed, listQuery }) => ({ method: 'GET', path: `/${listed}?${encoded(listQuery)}`, who })),
   },
-  {
-    weight: 5,
-    arbitrary: fc
-      .record({ who, link })
-      .map(({ who, link }) => ({ method: 'POST', path: '/links', form: encoded(link), who })),
-  },
+  { weight: 10, arbitrary: linkSteps },
   {
     weight: 3,
     arbitrary: fc
@@ -271,9 +278,17 @@ test('returns the same responses on SQLite and PostgreSQL', async () => {
   )
   const highest: Record<string, number> = { domains: 0, spaces: 0, tags: 0, links: 0 }
   const statuses: number[] = []
+  const counted = { main: 0, further: 0, exact: 0 }
+  const count = (path: string, { id, exact }: Json) => {
+    const isFurther = path.endsWith('/addresses')
+    if (!isFurther) highest[/\w+/.exec(path)?.[0] ?? ''] = id
+    if (path.startsWith('/links')) counted[isFurther ? 'further' : 'main'] += 1
+    if (exact === true) counted.exact += 1
+  }
   const take = async ({ method, path, pick = 0, form, json, who }: Step) => {
     const resource = /\w+/.exec(path)?.[0] ?? ''
-    const target = path.replace(':id', String(1 + (pick % ((highest[resource] ?? 0) + 2))))
+    const newest = highest[resource] ?? 0
+    const target = path.replace(':id', String(1 + (pick % (newest + 2)))).replace(':newest', String(newest))
     const [one, two] = await Promise.all(
       apps.map(async (app, index) => {
         const request: Request = {
@@ -287,23 +302,26 @@ test('returns the same responses on SQLite and PostgreSQL', async () => {
     assert.deepEqual(two, one, `${method} ${target} ${form ?? JSON.stringify(json)}`)
     const status = Number(one?.status)
     statuses.push(status)
-    if (status === 201) highest[resource] = JSON.parse(String(one?.text)).data.id
+    if (status === 201) count(path, JSON.parse(String(one?.text)).data)
     if (method !== 'GET' && /links|tags/.test(path)) await alignIds()
   }
   // PostgreSQL does not assign the ids of rows again that a transaction took back, such as those of a rejected bulk request.
   const alignIds = async () => {
-    const seq = (table: string) => sql<number | null>`(select seq from sqlite_sequence where name = ${table})`
-    const sequences = query.selectNoFrom([seq('links').as('links'), seq('tags').as('tags')])
-    const [row] = await sqlite.storage.execute(sequences)
-    const next = (table: 'links' | 'tags') => {
+    const tables = ['links', 'tags', 'addresses'] as const
+    const sequences = tables.map((table) =>
+      sql<number | null>`(select seq from sqlite_sequence where name = ${table})`.as(table),
+    )
+    const [row] = await sqlite.storage.execute(query.selectNoFrom(sequences))
+    const next = tables.map((table) => {
       highest[table] = row?.[table] ?? 0
       return sql`setval(pg_get_serial_sequence(${table}, 'id'), ${highest[table] + 1}, false)`.as(table)
-    }
-    await postgres.storage.execute(query.selectNoFrom([next('links'), next('tags')]))
+    })
+    await postgres.storage.execute(query.selectNoFrom(next))
   }
-  const script = fc.array(step, { minLength: 100, maxLength: 150, size: 'max' })
+  const script = fc.array(steps, { minLength: 100, maxLength: 150, size: 'max' })
   const property = fc.asyncProperty(script, async (steps) => {
-    for (const each of steps) await take(each)
+    for (const who of [0, 1]) await take({ method: 'POST', path: '/domains', form: `name=${newName()}`, who })
+    for (const each of steps.flat()) await take(each)
   })
   await fc.assert(property, { numRuns: sequences, endOnFailure: true })
   // A sequence in which all requests succeed, or all fail, would prove nothing.
@@ -312,4 +330,6 @@ test('returns the same responses on SQLite and PostgreSQL', async () => {
     // Rare conflicts can be few by chance.
     assert.ok(count > sequences / 2, `${status}: ${count} of ${statuses.length}`)
   }
+  const { main, further, exact } = counted
+  assert.ok(main > sequences / 2 && further > main / 6 && exact > main / 6, JSON.stringify(counted))
 })
