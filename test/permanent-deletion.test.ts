@@ -154,7 +154,7 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
     const [{ link_id: imported }] = await rowsOf(place, plan.id)
     await planFile(place, `url,alias,title\nhttps://acme.com/new,${keyword},New\n`, { ...to, conflict: 'update' })
     const texts = async () => {
-      const columns = sql`coalesce(cast(content as text), '') || coalesce(cast(changes as text), '')`
+      const columns = sql`coalesce(cast(content as text), '') || coalesce(decision, '')`
       const responses = sql`select body as text from stored_responses where account_id = ${place.account}`
       const own = sql`select ${columns} as text from import_rows where link_id = ${imported}`
       const days = sql`select cast(breakdowns as text) as text from import_days where import_id = ${plan.id}`

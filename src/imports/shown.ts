@@ -47,7 +47,7 @@ export function rowRecord({ id, line, content, addresses, decision }: ListedRow,
       return {
         old_url: oldUrl(host || name || '*', path),
         short_url: name === null || alias === null ? null : shortUrl(name, alias),
-        exact: address.exact === 1,
+        exact: address.exact,
         proof: result && {
           result,
           old: { status: address.old_status, location: address.old_location },

@@ -39,15 +39,10 @@ export interface ImportTables {
     /** The cells of a table whose columns can be mapped again. */
     cells: string | null
     outcome: string | null
-    code: string | null
-    message: string | null
+    /** The link that the row has stored, or that has its address. */
     link_id: number | null
-    /** The values that an update replaces, and the new ones. */
-    changes: string | null
-    /** Kinds of losses, with commas between them. */
-    losses: Generated<string>
-    /** JSON; null if there are none. */
-    warnings: string | null
+    /** The rest of the decision, as JSON: see `Decision` in `imports/staging/store.ts`. */
+    decision: string | null
   }
   /** Addresses of rows. `host` is '' if the file has none. `alias` is null if the link of the row does not get it. */
   import_addresses: {

@@ -1,13 +1,9 @@
 /** Migrations on both engines. */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { actionsOn } from '../../test/actions.ts'
 import { commandsWith } from '../../test/command-line.ts'
-import { execute } from '../../test/postgres.ts'
-import { newDatabase } from '../../test/postgres-database.ts'
-import { newFolder } from '../../test/processes.ts'
+import { type EmptyDatabase, onPostgres, onSqlite } from '../../test/empty-databases.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { finishAllRemovals } from '../app/actions.ts'
@@ -18,50 +14,10 @@ import { AddressActions } from '../links/address-actions.ts'
 import { findServedLink } from '../redirect/store.ts'
 import { findSession, signInByToken } from '../sessions/store.ts'
 import { generateToken, hashToken } from '../sessions/token.ts'
-import type { Migrations } from './migrate.ts'
 import { migrationsOf } from './migrations/all.ts'
 import { openStorage } from './open.ts'
-import type { Storage, StorageLocation } from './port.ts'
-import { atDatabase, migratePostgres } from './postgres/open.ts'
+import type { Storage } from './port.ts'
 import { clickLevels, query } from './schema.ts'
-import { migrateSqlite } from './sqlite/open.ts'
-
-/** An empty database. */
-interface Empty {
-  readonly location: StorageLocation
-  migrate(migrations: Migrations): Promise<void>
-  query(text: string): Promise<unknown[]>
-  /** Returns the tables, except the migrator's. */
-  tables(): Promise<unknown[]>
-}
-
-function onSqlite(t: TestContext): Empty {
-  const path = join(newFolder(t), 'test.db')
-  const database = new DatabaseSync(path)
-  t.after(() => database.close())
-  const query = async (text: string) => database.prepare(text).all()
-  return {
-    location: { engine: 'sqlite', path },
-    migrate: (migrations) => migrateSqlite(database, migrations),
-    query,
-    tables: () => query(`select name from sqlite_schema where tbl_name not like 'kysely_migration%'`),
-  }
-}
-
-async function onPostgres(t: TestContext): Promise<Empty> {
-  const { url, drop } = await newDatabase(false)
-  t.after(drop)
-  return {
-    location: { engine: 'postgres', url, pool: 1 },
-    migrate: (migrations) => atDatabase(url, (db) => migratePostgres(db, migrations)),
-    query: (text) => execute(url, text),
-    tables: () =>
-      execute(
-        url,
-        `select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely_migration%'`,
-      ),
-  }
-}
 
 const songs = ['create table songs (name text)']
 const adding = (name: string) => [`insert into songs values ('${name}')`]
@@ -283,7 +239,7 @@ const furtherAddresses = [
   [3, 2, 'Gone', 'gone', 0, 0, 6],
 ] as const
 
-async function storeAddresses({ query }: Empty): Promise<void> {
+async function storeAddresses({ query }: EmptyDatabase): Promise<void> {
   const quoted = (values: readonly unknown[]) => values.map((value) => `'${value}'`).join(', ')
   await query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
   await query(`insert into domains (account_id, name, name_unicode, created_at, updated_at)

@@ -1,9 +1,9 @@
 /** Queries of the rows, addresses and days of an import. Callers have found the import by its account. */
 import { type ExpressionBuilder, sql } from 'kysely'
 import { countedMatches, type Db, type Page, parts, type Storage } from '../../storage/port.ts'
-import { query, type Row, valueById } from '../../storage/schema.ts'
+import { excluded, query, type Row, valueById } from '../../storage/schema.ts'
 import type { Database } from '../../storage/tables.ts'
-import type { ShownWarning } from '../../warnings.ts'
+import type { ShownWarning, WarningCode } from '../../warnings.ts'
 import { deleteDays } from '../days/store.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
 import type { ProofResult } from '../proof.ts'
@@ -32,6 +32,7 @@ export interface Decision {
   readonly outcome: Outcome
   readonly code: string | null
   readonly message: string | null
+  /** The link that the row has stored, or that has its address. */
   readonly linkId: number | null
   readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>> | null
   readonly losses: readonly LossKind[]
@@ -53,36 +54,18 @@ const storedTogether = 64
 /** Stores rows, or their new contents, decisions and addresses. */
 export async function saveRows(tx: Db, importId: number, rows: readonly StagedRow[]): Promise<void> {
   for (const some of parts(rows, storedTogether)) {
-    const insertion = query.insertInto('import_rows').values(some.map((row) => rowOf(importId, row)))
-    await tx.execute(
-      insertion.onConflict((conflict) =>
-        conflict.columns(['import_id', 'id']).doUpdateSet(({ ref }) => ({
-          content: ref('excluded.content'),
-          outcome: ref('excluded.outcome'),
-          code: ref('excluded.code'),
-          message: ref('excluded.message'),
-          link_id: ref('excluded.link_id'),
-          changes: ref('excluded.changes'),
-          losses: ref('excluded.losses'),
-          warnings: ref('excluded.warnings'),
-        })),
-      ),
-    )
+    const insertion = query.insertInto('import_rows').values(some.map((row) => rowColumns(importId, row)))
+    const changed = excluded('content', 'cells', 'outcome', 'link_id', 'decision')
+    await tx.execute(insertion.onConflict((conflict) => conflict.columns(['import_id', 'id']).doUpdateSet(changed)))
   }
-  const addresses = rows.flatMap((row) => row.addresses.map((address, at) => addressOf(importId, row.id, at, address)))
+  const addresses = rows.flatMap((row) =>
+    row.addresses.map((address, at) => addressColumns(importId, row.id, at, address)),
+  )
   for (const values of parts(addresses, storedTogether)) {
+    const insertion = query.insertInto('import_addresses').values(values)
+    const changed = excluded('domain_id', 'alias', 'exact', 'legacy')
     await tx.execute(
-      query
-        .insertInto('import_addresses')
-        .values(values)
-        .onConflict((conflict) =>
-          conflict.columns(['import_id', 'row_id', 'position']).doUpdateSet(({ ref }) => ({
-            domain_id: ref('excluded.domain_id'),
-            alias: ref('excluded.alias'),
-            exact: ref('excluded.exact'),
-            legacy: ref('excluded.legacy'),
-          })),
-        ),
+      insertion.onConflict((conflict) => conflict.columns(['import_id', 'row_id', 'position']).doUpdateSet(changed)),
     )
   }
 }
@@ -102,41 +85,37 @@ export async function deleteAddresses(tx: Db, importId: number, rows: readonly n
   await tx.execute(query.deleteFrom('import_addresses').where('import_id', '=', importId).where('row_id', 'in', rows))
 }
 
-function rowOf(import_id: number, { id, line, content, cells, decision }: StagedRow) {
+/** The outcome and the link are columns, because queries select rows by them. The warnings come last: see `hasWarning`. */
+function rowColumns(import_id: number, { id, line, content, cells, decision }: StagedRow) {
+  const { outcome = null, linkId = null, warnings = [], ...others } = decision ?? {}
   return {
-    ...{ import_id, id, line, content: JSON.stringify(content), cells: cells && JSON.stringify(cells) },
-    ...{ outcome: decision?.outcome ?? null, code: decision?.code ?? null, message: decision?.message ?? null },
-    ...{ link_id: decision?.linkId ?? null, changes: decision?.changes ? JSON.stringify(decision.changes) : null },
-    losses: decision?.losses.join(',') ?? '',
-    warnings: decision?.warnings.length ? JSON.stringify(decision.warnings) : null,
+    ...{ import_id, id, line, content: JSON.stringify(content), cells: cells && JSON.stringify(cells), outcome },
+    ...{ link_id: linkId, decision: decision && JSON.stringify({ ...others, warnings }) },
   }
 }
 
-function addressOf(import_id: number, row_id: number, position: number, address: StagedAddress) {
+function addressColumns(import_id: number, row_id: number, position: number, address: StagedAddress) {
   const { host, path, folded, domain_id, alias, exact, legacy } = address
   return { import_id, row_id, position, host, path, folded, domain_id, alias, exact: +exact, legacy: +legacy }
 }
 
 type StoredRow = Row<'import_rows'>
 
-function stagedRow(row: StoredRow, addresses: readonly Row<'import_addresses'>[]): StagedRow {
+function toStagedRow(row: StoredRow, addresses: readonly StoredAddress[]): StagedRow {
   return {
     ...{ id: row.id, line: row.line, content: JSON.parse(row.content), cells: row.cells && JSON.parse(row.cells) },
-    addresses: addresses.map(({ exact, legacy, ...address }) => ({
-      ...address,
-      exact: exact === 1,
-      legacy: legacy === 1,
-    })),
-    decision: row.outcome === null ? null : decisionOf(row),
+    ...{ addresses: addresses.map(toAddress), decision: row.outcome === null ? null : toDecision(row) },
   }
 }
 
-function decisionOf({ outcome, code, message, link_id, changes, losses, warnings }: StoredRow): Decision {
-  return {
-    ...{ outcome: outcome as Outcome, code, message, linkId: link_id, changes: changes && JSON.parse(changes) },
-    losses: losses === '' ? [] : (losses.split(',') as LossKind[]),
-    warnings: warnings === null ? [] : JSON.parse(warnings),
-  }
+function toDecision({ outcome, link_id, decision }: StoredRow): Decision {
+  return { outcome: outcome as Outcome, linkId: link_id, ...JSON.parse(decision as string) }
+}
+
+type StoredAddress = Row<'import_addresses'>
+
+function toAddress<Stored extends StoredAddress>({ exact, legacy, ...address }: Stored) {
+  return { ...address, exact: exact === 1, legacy: legacy === 1 }
 }
 
 /** Reads rows after a row, in the order of the file; only those with these outcomes, if any are given. */
@@ -164,23 +143,23 @@ export async function findRows(db: Db, importId: number, ids: readonly number[])
 }
 
 async function withAddresses(db: Db, importId: number, rows: readonly StoredRow[]): Promise<StagedRow[]> {
-  const byRow = await addressesOf(
+  const byRow = await findAddresses(
     db,
     importId,
     rows.map(({ id }) => id),
   )
-  return rows.map((row) => stagedRow(row, byRow.get(row.id) ?? []))
+  return rows.map((row) => toStagedRow(row, byRow.get(row.id) ?? []))
 }
 
 /** Returns the addresses of rows, with the results of their proof, by row. */
-async function addressesOf(
+async function findAddresses(
   db: Db,
   importId: number,
   rows: readonly number[],
-): Promise<ReadonlyMap<number, readonly Row<'import_addresses'>[]>> {
+): Promise<ReadonlyMap<number, readonly StoredAddress[]>> {
   if (rows.length === 0) return new Map()
   const own = query.selectFrom('import_addresses').selectAll().where('import_id', '=', importId)
-  const found: Row<'import_addresses'>[] = []
+  const found: StoredAddress[] = []
   for (const some of parts(rows)) {
     found.push(...(await db.execute(own.where('row_id', 'in', some).orderBy('row_id').orderBy('position'))))
   }
@@ -188,7 +167,7 @@ async function addressesOf(
 }
 
 /** An address with the name of its domain and the result of its proof. */
-export interface ListedAddress extends Omit<Row<'import_addresses'>, 'result'> {
+export interface ListedAddress extends StagedAddress, Omit<StoredAddress, 'result' | keyof StagedAddress> {
   readonly result: ProofResult | null
   readonly domainName: string | null
 }
@@ -204,54 +183,52 @@ export async function listRows(
   storage: Storage,
   account: number,
   importId: number,
-  { outcome, proof, warning = null, isUnmapped, sort, per_page, page, after }: ImportRowsQuery,
+  request: ImportRowsQuery,
 ): Promise<Page<ListedRow>> {
-  const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
-  const ofOutcome = outcome === null ? own : own.where('outcome', '=', outcome)
-  const ofHosts =
-    isUnmapped === undefined ? ofOutcome : ofOutcome.where('code', isUnmapped ? '=' : '<>', 'unmapped_host')
-  const ofResult = proof === null ? ofHosts : ofHosts.where(hasResult(importId, proof))
-  const pattern = warning === true ? '%' : `%"code":"${warning}"%`
-  const wanted = warning === null ? ofResult : ofResult.where('warnings', 'like', pattern)
+  const { sort, per_page, page, after } = request
+  const wanted = selectRows(importId, request)
   const following = after === null ? wanted : wanted.where('id', sort === 'asc' ? '>' : '<', after)
-  const ofPage = following
+  const pageIds = following
     .orderBy('id', sort)
     .limit(after === null ? per_page : per_page + 1)
     .offset(Math.min(((page ?? 1) - 1) * per_page, Number.MAX_SAFE_INTEGER))
-  const ids = (await storage.scan(account, ofPage)).map(([id]) => Number(id))
+  const ids = (await storage.scan(account, pageIds)).map(([id]) => Number(id))
   const counted = query
     .selectFrom(wanted.limit(countedMatches + 1).as('counted'))
     .select(({ fn }) => fn.countAll().as('total'))
   const [[matches] = []] = await storage.scan(account, counted)
-  const total = Number(matches)
-  const rows =
-    ids.length === 0
-      ? []
-      : await storage.execute(
-          query
-            .selectFrom('import_rows')
-            .selectAll()
-            .where('import_id', '=', importId)
-            .where('id', 'in', ids)
-            .orderBy('id', sort),
-        )
-  const addresses = await addressesOf(storage, importId, ids)
-  const domains = [...addresses.values()].flat().flatMap(({ domain_id }) => domain_id ?? [])
+  const rows = await findRows(storage, importId, ids)
+  const domains = rows.flatMap(({ addresses }) => addresses.flatMap(({ domain_id }) => domain_id ?? []))
   const names = await domainNames(storage, account, [...new Set(domains)])
-  const named = (address: Row<'import_addresses'>) => ({
-    ...address,
-    result: address.result as ProofResult | null,
-    domainName: names.get(address.domain_id ?? 0) ?? null,
-  })
-  return {
-    rows: rows.map((row) => ({
-      ...stagedRow(row, []),
-      addresses: (addresses.get(row.id) ?? []).map(named),
-      decision: decisionOf(row),
+  const listed = rows.map((row) => ({
+    ...(row as ListedRow),
+    addresses: row.addresses.map((address) => ({
+      ...(address as ListedAddress),
+      domainName: names.get(address.domain_id ?? 0) ?? null,
     })),
+  }))
+  const total = Number(matches)
+  return {
+    rows: sort === 'asc' ? listed : listed.reverse(),
     total: Math.min(total, countedMatches),
     totalIsExact: total <= countedMatches,
   }
+}
+
+/** Selects the ids of the rows that a filter selects. */
+function selectRows(importId: number, { outcome, proof, warning = null, isUnmapped }: ImportRowsQuery) {
+  let rows = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
+  if (outcome !== null) rows = rows.where('outcome', '=', outcome)
+  if (isUnmapped !== undefined) {
+    rows = rows.where('decision', isUnmapped ? 'like' : 'not like', '{"code":"unmapped_host"%')
+  }
+  if (proof !== null) rows = rows.where(hasResult(importId, proof))
+  return warning === null ? rows : rows.where('decision', 'like', hasWarning(warning === true ? '' : warning))
+}
+
+/** Returns the pattern of decisions with a warning. Quotes in the JSON of a text have backslashes, so no text matches. */
+function hasWarning(code: WarningCode | ''): string {
+  return `%"warnings":[{%"code":"${code}${code === '' ? '%' : '"%'}`
 }
 
 /** Returns the condition for rows with an address that has this result. All are pending before the first proof. */
@@ -302,12 +279,11 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
   return found
 }
 
-/** Replaces the content of a row whose link was deleted permanently. */
+/** The content of a row whose link was deleted permanently. */
 const erasedContent: Content = {
   ...{ host: null, fields: { url: '' }, created_at: null, clicks: null, bots: null, losses: [] },
   ...{ refusal: null, password: null },
 }
-const erased = { content: JSON.stringify(erasedContent), cells: null, message: null, changes: null, warnings: null }
 
 /**
  * Removes the values of permanently deleted links from rows of the account's imports: of this link, or of all if `link` is
@@ -329,35 +305,42 @@ export async function eraseDeletedLinks(storage: Storage, account: number, link:
     .select(['import_id', 'import_rows.id', isApplied.as('is_applied')])
     .where('account_id', '=', account)
     .where(({ or, and, eb, ref }) => {
-      const isWhole = eb(sql`cast(content as text)`, '<>', erased.content)
-      return or([eb('changes', 'is not', null), and([eb('import_rows.id', '<=', ref('applied_row')), isWhole])])
+      const isWhole = eb(sql`cast(content as text)`, '<>', JSON.stringify(erasedContent))
+      const hasChanges = eb('decision', 'not like', '%"changes":null%')
+      return or([hasChanges, and([eb('import_rows.id', '<=', ref('applied_row')), isWhole])])
     })
   const found = await storage.scan(
     account,
     link === null ? linked.where('link_id', 'in', deletions) : linked.where('link_id', '=', link),
   )
   for (const some of parts(found, storedTogether)) {
-    const byImport = Map.groupBy(some, ([importId]) => Number(importId))
-    const appliedOnes = (rows: typeof some) => rows.filter((row) => Number(row[2]) === 1).map(([, id]) => Number(id))
-    // Before their addresses are erased.
-    for (const [importId, rows] of byImport) await deleteDays(storage, importId, appliedOnes(rows))
-    await storage.write(async (tx) => {
-      for (const [importId, rows] of byImport) {
-        const own = query.updateTable('import_rows').where('import_id', '=', importId)
-        const all = rows.map(([, id]) => Number(id))
-        await tx.execute(own.set({ changes: null }).where('id', 'in', all))
-        const ids = appliedOnes(rows)
-        if (ids.length === 0) continue
-        await tx.execute(own.set(erased).where('id', 'in', ids))
-        const values = { old_location: null, new_location: null, reason: null }
-        const addresses = query.updateTable('import_addresses').set(values).where('import_id', '=', importId)
-        await tx.execute(addresses.where('row_id', 'in', ids))
-        // The rows stay, because the figures of the proof count them.
-        const further = addresses.set({ path: '', folded: '', alias: null, domain_id: null }).where('position', '>', 0)
-        await tx.execute(further.where('row_id', 'in', ids))
-      }
-    })
+    for (const [importId, rows] of Map.groupBy(some, ([importId]) => Number(importId))) {
+      const applied = rows.flatMap(([, id, isApplied]) => (Number(isApplied) === 1 ? [Number(id)] : []))
+      // Before their addresses are erased.
+      await deleteDays(storage, importId, applied)
+      const ids = rows.map(([, id]) => Number(id))
+      await storage.write((tx) => eraseRows(tx, importId, ids, new Set(applied)))
+    }
   }
+}
+
+async function eraseRows(tx: Db, importId: number, ids: readonly number[], applied: ReadonlySet<number>) {
+  const rows = (await findRows(tx, importId, ids)).map((row) => {
+    const decision = row.decision && { ...row.decision, changes: null }
+    if (!applied.has(row.id)) return { ...row, decision }
+    const left = decision && { ...decision, message: null, warnings: [] }
+    return { ...row, content: erasedContent, cells: null, decision: left }
+  })
+  await saveRows(tx, importId, rows)
+  if (applied.size === 0) return
+  const values = { old_location: null, new_location: null, reason: null }
+  const own = query
+    .updateTable('import_addresses')
+    .where('import_id', '=', importId)
+    .where('row_id', 'in', [...applied])
+  await tx.execute(own.set(values))
+  // The rows stay, because the figures of the proof count them.
+  await tx.execute(own.set({ path: '', folded: '', alias: null, domain_id: null }).where('position', '>', 0))
 }
 
 /** Deletes some of the rows, addresses and days of an import. Returns whether there may be more. */

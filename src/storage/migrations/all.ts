@@ -7,7 +7,7 @@ import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
-import { importTables } from './imports.ts'
+import { importDecisions, importTables } from './imports.ts'
 import { letterIndexes } from './letters.ts'
 import { peopleTables } from './people.ts'
 import { recordTables } from './records.ts'
@@ -32,6 +32,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0012-import-errors': ({ json }) => [`alter table imports add column error ${json}`],
   '0013-import-warnings': ({ text }) => [`alter table import_rows add column warnings ${text}`],
   '0014-address-rows': addressRows,
+  '0015-import-decisions': importDecisions,
 }
 
 /** Returns the migrations for one engine, by name. */

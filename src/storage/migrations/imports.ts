@@ -78,3 +78,23 @@ export function importTables({ engine, id, integer, text, json, end }: Dialect):
     'create index import_days_by_alias on import_days (import_id, folded)',
   ]
 }
+
+/** Makes the decision about each row one column, apart from its outcome and its link, by which queries select rows. */
+export function importDecisions({ engine, text }: Dialect): string[] {
+  const quote = (column: string) =>
+    engine === 'sqlite' ? `json_quote(${column})` : `coalesce(to_json(${column})::text, 'null')`
+  const value = (column: string, none: string) => `coalesce(cast(${column} as text), '${none}')`
+  const losses = `case losses when '' then '[]' else '["' || replace(losses, ',', '","') || '"]' end`
+  const decision = [
+    ...[`'{"code":' || ${quote('code')}`, `'"message":' || ${quote('message')}`],
+    ...[`'"changes":' || ${value('changes', 'null')}`, `'"losses":' || ${losses}`],
+    `'"warnings":' || ${value('warnings', '[]')} || '}'`,
+  ].join(" || ',' || ")
+  return [
+    `alter table import_rows add column decision ${text}`,
+    `update import_rows set decision = ${decision} where outcome is not null`,
+    ...['code', 'message', 'changes', 'losses', 'warnings'].map(
+      (name) => `alter table import_rows drop column ${name}`,
+    ),
+  ]
+}
