@@ -157,12 +157,19 @@ export async function pasteTrial(server: RunningServer, PATH: string): Promise<s
   return stdout
 }
 
-/** Resolves once `work` returns true. `withinMs` ends a wait that would never end, even on a busy machine. */
-export async function eventually(work: () => Promise<boolean> | boolean, withinMs = 300_000): Promise<void> {
+/**
+ * Resolves once `work` returns true, which is tried every `everyMs`. `withinMs` ends a wait that would never end, even on a
+ * busy machine.
+ */
+export async function eventually(
+  work: () => Promise<boolean> | boolean,
+  withinMs = 300_000,
+  everyMs = 20,
+): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!(await work())) {
     assert.ok(performance.now() < deadline, `not within ${withinMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
 

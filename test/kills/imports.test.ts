@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import type { Json } from './client.ts'
-import { execute } from './postgres.ts'
-import { eventually, newDatabase, waymark } from './processes.ts'
-import { databaseOn, queryAt, startVisited, type VisitedServer } from './visited-server.ts'
+import type { Json } from '../client.ts'
+import { execute } from '../postgres.ts'
+import { eventually, newDatabase, waymark } from '../processes.ts'
+import { databaseOn, startVisited, type VisitedServer } from '../visited-server.ts'
+import { engines, KilledServer } from './killed-server.ts'
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
@@ -53,52 +54,45 @@ async function planDump(server: VisitedServer, links: number, hasClicks = true):
   return answer.body.data
 }
 
-for (const engine of ['sqlite', 'postgres'] as const) {
+for (const engine of engines) {
   test(`continues after SIGKILL, and stores nothing twice: ${engine}`, async (t) => {
-    const variables = { ...(await databaseOn(t, engine)), ...retention }
-    const links = 600
-    let server = await startVisited(t, variables)
-    const { key } = server
+    const killed = await KilledServer.start(t, engine, retention)
+    const ask = async (path: string) => (await killed.server.ask('GET', path)).body.data
     const file = { body: dumpOf(8_000, false), headers: { 'content-type': 'application/sql' } }
-    void server.ask('POST', '/imports?time_zone=UTC', file).catch(() => undefined)
-    const planned = async () => (await server.ask('GET', '/imports')).body.data[0]
-    await eventually(async () => (await planned())?.state === 'planning')
-    await server.end('SIGKILL')
-    server = await startVisited(t, variables, key)
-    await eventually(async () => (await planned()).state === 'failed')
-    assert.equal((await planned()).error.code, 'import_interrupted')
-    const { id, outcomes, click_days } = await planDump(server, links)
+    const planning = killed.server.ask('POST', '/imports?time_zone=UTC', file)
+    await killed.killDuring([planning], async () => (await ask('/imports'))[0]?.state === 'planning')
+    await eventually(async () => (await ask('/imports'))[0].state === 'failed')
+    assert.equal((await ask('/imports'))[0].error.code, 'import_interrupted')
+    const links = 600
+    const { id, outcomes, click_days } = await planDump(killed.server, links)
     assert.deepEqual([outcomes.store, outcomes.refuse, click_days], [links, 0, 3 * links])
-    const stored = async () => Number((await queryAt(variables, 'select count(*) as n from links'))[0]?.n)
-    for (const least of [1, 300]) {
-      void server.ask('POST', `/imports/${id}/apply`).catch(() => undefined)
-      await eventually(async () => (await stored()) >= least)
-      await server.end('SIGKILL')
-      server = await startVisited(t, variables, key)
+    const isNow = async (state: string) => (await ask(`/imports/${id}`)).state === state
+    const start = async (step: 'apply' | 'undo') => {
+      const { status, text } = await killed.server.ask('POST', `/imports/${id}/${step}`)
+      assert.ok(status === 200 || status === 202, text)
     }
-    const answer = await server.ask('POST', `/imports/${id}/apply`)
-    assert.ok(answer.status === 200 || answer.status === 202, answer.text)
-    const shown = async () => (await server.ask('GET', `/imports/${id}`)).body.data
-    await eventually(async () => (await shown()).state === 'applied')
+    const apply = async () => {
+      await start('apply')
+      await eventually(() => isNow('applied'))
+    }
+    for (const least of [1, 300]) await killed.killDuring([apply()], () => hasLinks(killed, least))
+    await apply()
     const sums = 'select count(*) as n, sum(clicks) as clicks, sum(bots) as bots, min(clicks) as least from link_clicks'
-    const [totals] = await queryAt(variables, sums)
-    assert.deepEqual(Object.values(totals ?? {}).map(Number), [links, 5 * links, links, 5])
+    assert.deepEqual(await killed.numbers(sums), [links, 5 * links, links, 5])
     for (const scope of [0, 1, 3]) {
       const days = `select sum(clicks) as clicks, sum(bots) as bots from click_days where scope = ${scope}`
-      const [sum] = await queryAt(variables, days)
-      assert.deepEqual(Object.values(sum ?? {}).map(Number), [2 * links, links], `scope ${scope}`)
+      assert.deepEqual(await killed.numbers(days), [2 * links, links], `scope ${scope}`)
     }
-    const events = `select count(*) as n from events where record = 'link' and action = 'created'`
-    assert.equal(Number((await queryAt(variables, events))[0]?.n), links)
-    const undo = await server.ask('POST', `/imports/${id}/undo`)
-    assert.ok(undo.status === 200 || undo.status === 202, undo.text)
-    await server.end('SIGKILL')
-    server = await startVisited(t, variables, key)
-    await server.ask('POST', `/imports/${id}/undo`)
-    await eventually(async () => (await shown()).state === 'undone')
-    assert.equal(await stored(), 0)
+    assert.equal(await killed.count("events where record = 'link' and action = 'created'"), links)
+    await start('undo')
+    await killed.killDuring([], () => true)
+    await killed.server.ask('POST', `/imports/${id}/undo`)
+    await eventually(() => isNow('undone'))
+    assert.equal(await killed.count('links'), 0)
   })
 }
+
+const hasLinks = async (killed: KilledServer, least: number) => (await killed.count('links')) >= least
 
 function assertNone(what: string, bytes: Buffer): void {
   for (const secret of secrets) assert.ok(!bytes.includes(secret), `${secret} is in ${what}`)

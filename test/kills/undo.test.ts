@@ -1,13 +1,13 @@
 /** Deletions and their undo survive a SIGKILL, and two nodes that undo the same changes undo each of them once. */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { before, describe, test } from 'node:test'
-import { setImmediate as tick } from 'node:timers/promises'
-import type { Answer, Json, Request } from './client.ts'
-import { isCut, isRemoving, listAll, readEvents, readRecords, replay, settled } from './event-log.ts'
-import { type Bench, eventually, newBench, type Variables } from './processes.ts'
-import { runs } from './runs.ts'
-import { databaseOn, queryAt, startVisited, type VisitedServer } from './visited-server.ts'
+import { describe, test } from 'node:test'
+import type { Answer, Json, Request } from '../client.ts'
+import { listAll, readEvents, readRecords, replay } from '../event-log.ts'
+import { eventually, newBench, type Variables } from '../processes.ts'
+import { runs } from '../runs.ts'
+import { queryAt, startVisited, type VisitedServer } from '../visited-server.ts'
+import { engines, KilledServer } from './killed-server.ts'
 
 /** In each round, a server is killed during deletions, and `kills` servers during their undo. */
 const rounds = runs(10, 1)
@@ -44,7 +44,7 @@ async function storeLinks(variables: Variables, server: VisitedServer, name: str
 
 /** Stores records for four deletions, which can run at the same time. */
 async function newDeletions(variables: Variables, server: VisitedServer, mark: string): Promise<Deletion[]> {
-  const batchOf = (record: string, id: number) => {
+  const batchWith = (record: string, id: number) => {
     const first = `record = '${record}' and record_id = ${id} and action = 'deleted'`
     return `batch_id = (select max(batch_id) from events where ${first})`
   }
@@ -54,32 +54,24 @@ async function newDeletions(variables: Variables, server: VisitedServer, mark: s
     await storeLinks(variables, server, `${mark}-space`),
     await storeLinks(variables, server, `${mark}-tag`),
   ]
-  const remove = (path: string) => (server: VisitedServer) => server.ask('DELETE', path)
+  const deletion = (name: string, id: number, path: string, json?: Json): Deletion => ({
+    name,
+    events: batchWith(name, id),
+    run: (on) => on.ask(json === undefined ? 'DELETE' : 'POST', path, { ...(json && { json }) }),
+  })
   return [
-    {
-      name: 'links',
-      events: batchOf('link', first.ids[0] as number),
-      run: (server) => server.ask('POST', '/links/bulk/delete', { json: { ids: first.ids } }),
-    },
-    {
-      name: 'domain',
-      events: batchOf('domain', second.domain.id),
-      run: remove(`/domains/${second.domain.id}?links=delete`),
-    },
-    { name: 'space', events: batchOf('space', third.space.id), run: remove(`/spaces/${third.space.id}`) },
-    { name: 'tag', events: batchOf('tag', fourth.tag.id), run: remove(`/tags/${fourth.tag.id}`) },
+    deletion('link', first.ids[0] as number, '/links/bulk/delete', { ids: first.ids }),
+    deletion('domain', second.domain.id, `/domains/${second.domain.id}?links=delete`),
+    deletion('space', third.space.id, `/spaces/${third.space.id}`),
+    deletion('tag', fourth.tag.id, `/tags/${fourth.tag.id}`),
   ]
 }
 
 /** Returns all records as the API shows them, without what an undo need not restore. */
-async function stateOf(server: VisitedServer): Promise<Json> {
+async function readState(server: VisitedServer): Promise<Json> {
   const kinds = ['domains?', 'spaces?', 'tags?', 'links?archived=any&']
   const lists = await Promise.all(kinds.map((path) => listAll(server, `/${path}`)))
   return lists.map((rows) => rows.map(({ updated_at: _, short_url: __, ...row }) => row))
-}
-
-const unlessCut = (error: unknown) => {
-  if (!isCut(error)) throw error
 }
 
 /** Sends a request, and repeats it while the server is too busy, as clients do. */
@@ -108,7 +100,7 @@ async function undo(variables: Variables, server: VisitedServer, deletion: Delet
 /** Checks that a deletion has one event of each record. */
 async function checkDeleted(variables: Variables, { name, events }: Deletion): Promise<void> {
   const found = await readEvents(variables, events)
-  assert.equal(found.length, name === 'links' ? count : count + 1, name)
+  assert.equal(found.length, name === 'link' ? count : count + 1, name)
   assert.equal(new Set(found.map(({ record }) => record)).size, found.length, name)
 }
 
@@ -126,62 +118,31 @@ async function checkUndone(variables: Variables, { name, events }: Deletion): Pr
   }
 }
 
-/** Several deletions that run at the same time, on a server that is killed again and again. */
-class Trial {
-  server: VisitedServer
-  /** Kills between two transactions of an undo. */
-  cut = 0
-  readonly #t: Bench
-  readonly #variables: Variables
+/** Selects the events of all deletions. */
+const joinEvents = (deletions: readonly Deletion[]) =>
+  `events where (${deletions.map(({ events }) => `(${events})`).join(' or ')})`
 
-  constructor(t: Bench, variables: Variables, server: VisitedServer) {
-    this.#t = t
-    this.#variables = variables
-    this.server = server
-  }
-
-  /** Deletes, and kills the server meanwhile. */
-  async remove(deletions: readonly Deletion[]): Promise<void> {
-    const removing = deletions.map(({ run }) => run(this.server).catch(unlessCut))
-    await this.#killDuring(Promise.all(removing), eventsOf(deletions))
-    await eventually(async () => !(await isRemoving(this.#variables)))
-    for (const deletion of deletions) {
-      if ((await readEvents(this.#variables, deletion.events)).length === 0) await deletion.run(this.server)
-      await checkDeleted(this.#variables, deletion)
-    }
-  }
-
-  /** Undoes deletions, and kills the server meanwhile. */
-  async undo(deletions: readonly Deletion[]): Promise<void> {
-    const undone = `${eventsOf(deletions)} and undone_by is not null`
-    const undoing = deletions.map((each) => undo(this.#variables, this.server, each).catch(unlessCut))
-    await this.#killDuring(Promise.all(undoing), undone)
-    const found = await this.#count(undone)
-    if (found > 0 && found < (await this.#count(eventsOf(deletions)))) this.cut += 1
-  }
-
-  /** Kills the server after a random number of events, or once `work` has ended. Starts the next one. */
-  async #killDuring(work: Promise<unknown>, events: string): Promise<void> {
-    const killAt = randomInt(4 * count)
-    let isDone = false
-    const done = work.finally(() => {
-      isDone = true
-    })
-    // A query on SQLite lets no other work run.
-    while (!isDone && (await this.#count(events)) < killAt) await tick()
-    this.server.child.kill('SIGKILL')
-    await Promise.all([done, this.server.ended])
-    await settled(this.#variables)
-    this.server = await startVisited(this.#t, this.#variables, this.server.key)
-  }
-
-  async #count(events: string): Promise<number> {
-    const [row] = await queryAt(this.#variables, `select count(*) as found from events where ${events}`)
-    return Number(row?.found)
+/** Deletes, and kills the server after a random number of events. */
+async function removeThroughKill(killed: KilledServer, deletions: readonly Deletion[]): Promise<void> {
+  const [killAt, { server }] = [randomInt(4 * count), killed]
+  const removing = deletions.map(({ run }) => run(server))
+  await killed.killDuring(removing, async () => (await killed.count(joinEvents(deletions))) >= killAt)
+  await killed.removed()
+  for (const deletion of deletions) {
+    if ((await readEvents(killed.variables, deletion.events)).length === 0) await deletion.run(killed.server)
+    await checkDeleted(killed.variables, deletion)
   }
 }
 
-const eventsOf = (deletions: readonly Deletion[]) => `(${deletions.map(({ events }) => `(${events})`).join(' or ')})`
+/** Undoes deletions, and kills the server meanwhile. Returns whether some of the events were undone, but not all. */
+async function undoThroughKill(killed: KilledServer, deletions: readonly Deletion[]): Promise<boolean> {
+  const [killAt, { server, variables }] = [randomInt(4 * count), killed]
+  const undone = `${joinEvents(deletions)} and undone_by is not null`
+  const undoing = deletions.map((each) => undo(variables, server, each))
+  await killed.killDuring(undoing, async () => (await killed.count(undone)) >= killAt)
+  const found = await killed.count(undone)
+  return found > 0 && found < (await killed.count(joinEvents(deletions)))
+}
 
 /** Undoes deletions until nothing is left, and checks that everything is as before. */
 async function finish(
@@ -190,60 +151,55 @@ async function finish(
   deletions: readonly Deletion[],
   before: Json,
 ): Promise<void> {
-  const undoing = servers.flatMap((server) => deletions.map((each) => undoAll(variables, server, each)))
-  await Promise.all(undoing)
+  const undoAll = async (server: VisitedServer, deletion: Deletion) => {
+    while ((await undo(variables, server, deletion)) > 0);
+  }
+  await Promise.all(servers.flatMap((server) => deletions.map((each) => undoAll(server, each))))
   const [server] = servers as [VisitedServer]
-  assert.deepEqual(await stateOf(server), before)
+  assert.deepEqual(await readState(server), before)
   for (const deletion of deletions) await checkUndone(variables, deletion)
   assert.deepEqual(await readRecords(server), replay(await readEvents(variables)))
 }
 
-async function undoAll(variables: Variables, server: VisitedServer, deletion: Deletion): Promise<void> {
-  while ((await undo(variables, server, deletion)) > 0);
-}
-
-for (const engine of ['sqlite', 'postgres'] as const) {
+for (const engine of engines) {
   describe(`on ${engine}`, () => {
     const bench = newBench()
-    let variables: Variables
-    /** The server that is running after the first test, and another on the same database. */
-    let nodes: readonly [VisitedServer, VisitedServer]
-
-    before(async () => {
-      variables = await databaseOn(bench, engine)
-    })
+    let killed: KilledServer
+    /** Another server on the same database. */
+    let other: VisitedServer
 
     test('removals finish after a SIGKILL, and repeating an undo finishes it after each', { timeout }, async (t) => {
-      const trial = new Trial(bench, variables, await startVisited(bench, variables))
+      killed = await KilledServer.start(bench, engine)
+      let cut = 0
       for (let round = 0; round < rounds; round++) {
-        const deletions = await newDeletions(variables, trial.server, `r${round}`)
-        const before = await stateOf(trial.server)
-        await trial.remove(deletions)
-        for (let kill = 0; kill < kills; kill++) await trial.undo(deletions)
-        await finish(variables, [trial.server], deletions, before)
+        const deletions = await newDeletions(killed.variables, killed.server, `r${round}`)
+        const before = await readState(killed.server)
+        await removeThroughKill(killed, deletions)
+        for (let kill = 0; kill < kills; kill++) cut += Number(await undoThroughKill(killed, deletions))
+        await finish(killed.variables, [killed.server], deletions, before)
       }
-      nodes = [trial.server, await startVisited(bench, variables, trial.server.key)]
-      t.diagnostic(`${rounds * (1 + kills)} kills, ${trial.cut} of them between transactions of an undo`)
+      other = await startVisited(bench, killed.variables, killed.server.key)
+      t.diagnostic(`${killed.kills} kills, ${cut} of them between transactions of an undo`)
     })
 
     test('two nodes that undo the same changes at the same time undo each once', async () => {
-      const [node] = nodes
-      const deletions = await newDeletions(variables, node, 'twice')
-      const before = await stateOf(node)
-      for (const deletion of deletions) assert.ok((await deletion.run(node)).status < 300)
-      await finish(variables, nodes, deletions, before)
+      const { variables, server } = killed
+      const deletions = await newDeletions(variables, server, 'twice')
+      const before = await readState(server)
+      for (const deletion of deletions) assert.ok((await deletion.run(server)).status < 300)
+      await finish(variables, [server, other], deletions, before)
     })
 
     test('an undo on another node during a removal leaves nothing removed', async () => {
-      const [node, other] = nodes
-      const [, ...removals] = await newDeletions(variables, node, 'early')
+      const { variables, server } = killed
+      const [, ...removals] = await newDeletions(variables, server, 'early')
       for (const removal of removals) {
-        const before = await stateOf(node)
-        const removed = removal.run(node)
+        const before = await readState(server)
+        const removed = removal.run(server)
         await eventually(async () => (await readEvents(variables, removal.events)).length > 0)
         await finish(variables, [other], [removal], before)
         assert.equal((await removed).status, 204)
-        assert.deepEqual(await stateOf(node), before, removal.name)
+        assert.deepEqual(await readState(server), before, removal.name)
       }
     })
   })
