@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import { dayOf } from '../src/accounts/calendar.ts'
+import { toUtcDay } from '../src/accounts/calendar.ts'
 import { type Click, ClickStore } from '../src/analytics/click-store.ts'
 import { ClickMaintenance } from '../src/analytics/maintenance.ts'
 import { openBatchWriter } from '../src/storage/batch-writer.ts'
@@ -112,7 +112,7 @@ async function writeAll(): Promise<number> {
   const store = new ClickStore(database, randomUUID())
   const maintenance = new ClickMaintenance(database)
   const link = zipf(links)
-  const first = dayOf(Date.now()) - days + 1
+  const first = toUtcDay(Date.now()) - days + 1
   const begun = performance.now()
   let batch = 0
   for (let day = 0; day < days; day++) {

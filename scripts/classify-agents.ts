@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { classOf } from '../src/analytics/capture/visit.ts'
+import { classifyAgent } from '../src/analytics/capture/visit.ts'
 
 /** An entry of either list. */
 interface Entry {
@@ -22,6 +22,6 @@ function agentsIn(path: string): readonly string[] {
 
 const [expected, ...paths] = process.argv.slice(2)
 const agents = new Set(paths.flatMap(agentsIn))
-const others = [...agents].filter((agent) => (classOf('GET', agent) === 'person') !== (expected === 'person'))
-const lines = others.map((agent) => `${classOf('GET', agent)}\t${agent}\n`)
+const others = [...agents].filter((agent) => (classifyAgent('GET', agent) === 'person') !== (expected === 'person'))
+const lines = others.map((agent) => `${classifyAgent('GET', agent)}\t${agent}\n`)
 process.stdout.write(`${expected}: ${agents.size - others.length} of ${agents.size}\n${lines.join('')}`)

@@ -101,10 +101,10 @@ Object.setPrototypeOf(Failure.prototype, Error.prototype)
 
 /** Returns the failure for invalid fields, with a summary in the style of Laravel. */
 export function validationFailed(violations: readonly Violation[]): Failure {
-  return new Failure('validation_failed', summaryOf(violations), { violations })
+  return new Failure('validation_failed', summarize(violations), { violations })
 }
 
-function summaryOf(violations: readonly Violation[]): string {
+function summarize(violations: readonly Violation[]): string {
   const first = violations[0]?.message ?? 'The request is not valid.'
   const more = violations.length - 1
   return more > 0 ? `${first} (and ${more} more error${more > 1 ? 's' : ''})` : first
@@ -112,7 +112,7 @@ function summaryOf(violations: readonly Violation[]): string {
 
 /** Returns the failure of a bulk request that is applied completely or not at all. */
 export function bulkRejected(violations: readonly Violation[], results: FailureFacts['results']): Failure {
-  return new Failure('bulk_rejected', summaryOf(violations), { violations, ...(results && { results }) })
+  return new Failure('bulk_rejected', summarize(violations), { violations, ...(results && { results }) })
 }
 
 /** Returns the failure for a record that the account does not have. It is the same if another account has the record. */

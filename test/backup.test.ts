@@ -15,7 +15,7 @@ import {
 import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { actorOf, systemActor } from '../src/access/actor.ts'
+import { createActor, systemActor } from '../src/access/actor.ts'
 import { scopesOfRole } from '../src/access/roles.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { removeMember } from '../src/members/changes.ts'
@@ -105,7 +105,7 @@ test('restores people with their sessions, sign-in links and invitations, also t
   const [, ben] = [await newMember(before, account), await newMember(before, account, { name: 'Ben' })]
   const session = await signInMember(before, ben, { method: 'passkey', browser: 'Firefox' })
   const link = await insertLoginToken(before, ben)
-  const actor = actorOf({ ...ben, kind: 'member', name: 'Ben', scopes: scopesOfRole('owner') }, null)
+  const actor = createActor({ ...ben, kind: 'member', name: 'Ben', scopes: scopesOfRole('owner') }, null)
   const { secret } = await createInvitation(before, actor, { role: 'viewer', name: null, email: null })
   await place.done('backup', place.file('backup.db'))
   await removeMember(before, systemActor(account), ben.id, { keepsKeys: false, precondition: null })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type Click, ClickStore } from '../src/analytics/click-store.ts'
-import { type DayFacts, decodeDay, dimensions, peopleOf, shownCounts, totalsOf } from '../src/analytics/day.ts'
+import { countPeople, type DayFacts, decodeDay, dimensions, shownCounts, sumHours } from '../src/analytics/day.ts'
 import { ClickMaintenance } from '../src/analytics/maintenance.ts'
 import { openBatchWriter } from '../src/storage/batch-writer.ts'
 import type { Db, StorageLocation } from '../src/storage/port.ts'
@@ -70,7 +70,7 @@ export async function keptDays(db: Db): Promise<KeptDay[]> {
   const days = query.selectFrom('click_days').selectAll().orderBy('scope').orderBy('day').orderBy('id')
   return (await db.execute(days)).map(({ scope: level, day, id, hours, breakdowns, ...totals }) => {
     const facts = decodeDay({ hours, breakdowns })
-    assert.partialDeepStrictEqual(totals, shownCounts(totalsOf(facts)))
+    assert.partialDeepStrictEqual(totals, shownCounts(sumHours(facts)))
     return { level, day, id, facts }
   })
 }
@@ -89,7 +89,7 @@ export const keptVisitors = (db: Db) => db.execute(query.selectFrom('click_visit
 export function sumsOf({ hours, breakdowns }: DayFacts) {
   const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
   for (const hour of hours.values()) for (const name of classes) sums[name] += hour[name]
-  const people = peopleOf({ hours })
+  const people = countPeople({ hours })
   const addUp = dimensions.filter((dimension) => {
     const sum = [...breakdowns[dimension].values()].reduce((a, b) => a + b, 0)
     return sum === people

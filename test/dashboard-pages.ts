@@ -1,6 +1,6 @@
 /** All dashboard pages, and an account with data for each of them. */
 import assert from 'node:assert/strict'
-import { actorOf, commandActor, systemActor } from '../src/access/actor.ts'
+import { commandActor, createActor, systemActor } from '../src/access/actor.ts'
 import { updateAccount } from '../src/accounts/store.ts'
 import type { NewEvent } from '../src/events/event.ts'
 import { recordEvents } from '../src/events/log.ts'
@@ -114,7 +114,7 @@ async function storeChanges({ storage, account }: TestApp, links: readonly Json[
       },
     }),
   )
-  const actor = actorOf({ account, kind: 'member', id: null, name: 'Ana '.repeat(60), scopes: ['*'] }, null)
+  const actor = createActor({ account, kind: 'member', id: null, name: 'Ana '.repeat(60), scopes: ['*'] }, null)
   await recordEvents(storage, { ...actor, batchId: batch }, changes)
   const space = { record: 'space', id: 1, name: 'Print' } as const
   await recordEvents(storage, systemActor(account), [

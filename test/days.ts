@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import {
   addDay,
+  countPeople,
   type DayFacts,
   type Dimension,
   decodeDay,
   dimensions,
   emptyDay,
   encodeDay,
+  ensureHour,
   type HourCounts,
-  hourOf,
-  peopleOf,
-  shareOf,
+  shareForGroups,
   type Value,
 } from '../src/analytics/day.ts'
 import { type Day, Days, groupKeys, lockAccounts, lockTotalsOfAnyAccount, saveTotals } from '../src/analytics/tables.ts'
@@ -35,7 +35,7 @@ export interface TestClick {
 export function dayWith(clicks: readonly TestClick[]): DayFacts {
   const facts = emptyDay()
   for (const { hour, kind, isFirst = false, values = {} } of clicks) {
-    const counts = hourOf(facts, hour)
+    const counts = ensureHour(facts, hour)
     counts[kind] += 1
     if (kind !== 'people') continue
     counts.unique += Number(isFirst)
@@ -51,7 +51,7 @@ export function dayWith(clicks: readonly TestClick[]): DayFacts {
 /** Returns a day with many human clicks in an hour, with one value of a dimension. */
 export function manyPeople(people: number, dimension: Exclude<Dimension, 'links'>, value: Value, hour = 0): DayFacts {
   const facts = dayWith([])
-  Object.assign(hourOf(facts, hour), { people, unique: people })
+  Object.assign(ensureHour(facts, hour), { people, unique: people })
   for (const each of dimensions.filter((name) => name !== 'links')) {
     facts.breakdowns[each].set(each === dimension ? value : null, people)
   }
@@ -64,12 +64,12 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     const own = (await lockTotalsOfAnyAccount(tx, [link])).get(link)
     assert.ok(own)
     const cursors = await lockAccounts(tx, [own.account_id])
-    const people = peopleOf(facts)
+    const people = countPeople(facts)
     const days = new Days(tx)
     const [ofLink] = (await days.read([{ account: own.account_id, level: clickLevels.link, day, id: link }])) as [Day]
     Object.assign(ofLink, { domain: own.domain_id, space: own.space_id })
     addDay(ofLink.facts, facts)
-    const share = shareOf(facts, link)
+    const share = shareForGroups(facts, link)
     for (const group of await days.read(groupKeys(own, ofLink))) addDay(group.facts, share)
     await days.save(cursors, new Map([[link, own]]))
     own.clicks += people

@@ -1,7 +1,7 @@
 /**
  * An account as it may look after two months: what pictures and pages are made of. The same numbers each time, up to today.
  */
-import { addDay, type DayFacts, type Dimension, emptyDay, hourOf, type Value } from '../src/analytics/day.ts'
+import { addDay, type DayFacts, type Dimension, emptyDay, ensureHour, type Value } from '../src/analytics/day.ts'
 import { recountRecent } from '../src/analytics/recent.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
@@ -109,7 +109,7 @@ function dayOf(expected: number, random: () => number): DayFacts {
   const facts = emptyDay()
   const people = Math.round(expected * (0.8 + 0.4 * random()))
   for (let each = 0; each < people; each++) {
-    const counts = hourOf(facts, Math.floor(6 + 17 * ((random() + random()) / 2)))
+    const counts = ensureHour(facts, Math.floor(6 + 17 * ((random() + random()) / 2)))
     counts.people += 1
     counts.unique += Number(random() < 0.82)
     for (const [dimension, weighted] of Object.entries(shares)) {
@@ -118,7 +118,7 @@ function dayOf(expected: number, random: () => number): DayFacts {
       breakdown.set(value, (breakdown.get(value) ?? 0) + 1)
     }
   }
-  const counts = hourOf(facts, 12)
+  const counts = ensureHour(facts, 12)
   counts.bots += Math.round(expected * 0.12 * random())
   counts.previews += Math.round(expected * 0.05 * random())
   return facts

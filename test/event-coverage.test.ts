@@ -1,7 +1,7 @@
 /** Every operation of the API that changes a record stores its events, all in one batch. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { actorOf } from '../src/access/actor.ts'
+import { createActor } from '../src/access/actor.ts'
 import { operations } from '../src/app/api.ts'
 import { createKey } from '../src/keys/store.ts'
 import { startApp } from './app.ts'
@@ -141,7 +141,7 @@ const examples: Readonly<Record<string, Make>> = {
   },
   removeMember: async (place) => {
     const member = await joined(place)
-    const { key } = await createKey(app.storage, actorOf({ ...member, kind: 'member', scopes: ['*'] }, null), {
+    const { key } = await createKey(app.storage, createActor({ ...member, kind: 'member', scopes: ['*'] }, null), {
       ...{ name: newName(), scopes: ['*'], lifetimeMs: null },
     })
     await place.link()

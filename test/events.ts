@@ -1,12 +1,12 @@
 /** Events that tests store without a change of a record. */
-import { type Actor, actorOf } from '../src/access/actor.ts'
+import { type Actor, createActor } from '../src/access/actor.ts'
 import type { NewEvent } from '../src/events/event.ts'
 import { recordEvents } from '../src/events/log.ts'
 import type { Db } from '../src/storage/port.ts'
 
 /** Returns an API key of an account, in a request of its own. */
 export function keyActor(account: number, id = 7): Actor {
-  return actorOf({ account, kind: 'key', id, name: 'ci', scopes: ['*'] }, `request-${id}`)
+  return createActor({ account, kind: 'key', id, name: 'ci', scopes: ['*'] }, `request-${id}`)
 }
 
 /** Returns the event of a changed title. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { actorOf } from '../src/access/actor.ts'
+import { createActor } from '../src/access/actor.ts'
 import { scopesOfRole } from '../src/access/roles.ts'
 import { createKey } from '../src/keys/store.ts'
 import { createInvitation } from '../src/members/invitations.ts'
@@ -218,7 +218,7 @@ async function newPeople(person: number) {
   const options = (name: string) => ({ name: `canary ${name} ${mark}`, email: `canary-${name}-${mark}@example.com` })
   const owner = await newMember(app.storage, account, options('owner'))
   const both = await newMember(app.storage, account, { ...options('both'), person })
-  const actor = actorOf({ ...owner, kind: 'member', name: `canary ${mark}`, scopes: scopesOfRole('owner') }, null)
+  const actor = createActor({ ...owner, kind: 'member', name: `canary ${mark}`, scopes: scopesOfRole('owner') }, null)
   const { secret: key } = await createKey(app.storage, actor, { name: `key ${mark}`, scopes: ['*'], lifetimeMs: null })
   const invited = { role: 'owner', ...options('guest') } as const
   const { invitation } = await createInvitation(app.storage, actor, invited)

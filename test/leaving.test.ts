@@ -1,12 +1,12 @@
 /** Whoever leaves an account loses everything on both nodes of a database, and a changed role counts on both. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { actorOf, commandActor } from '../src/access/actor.ts'
+import { commandActor, createActor } from '../src/access/actor.ts'
 import { scopesOfRole } from '../src/access/roles.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { createInvitation, findInvitationByToken } from '../src/members/invitations.ts'
-import { ownersOf } from '../src/members/store.ts'
+import { selectOwners } from '../src/members/store.ts'
 import { insertLoginToken } from '../src/sessions/store.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { Browser } from './dashboard.ts'
@@ -35,7 +35,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     async function someone(name: string) {
       const [, there] = nodes
       const member = await newMember(storage, 1, { name })
-      const actor = actorOf({ ...member, kind: 'member', name, scopes: scopesOfRole('owner') }, null)
+      const actor = createActor({ ...member, kind: 'member', name, scopes: scopesOfRole('owner') }, null)
       const { secret: key } = await createKey(storage, actor, { name, scopes: ['*'], lifetimeMs: null })
       const [byLink, byKey] = [new Browser(there), await new Browser(there).signIn(key)]
       await byLink.post('/app/sign-in', { token: await insertLoginToken(storage, member) })
@@ -128,7 +128,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         const answers = await Promise.all(tries)
         const codes = answers.map(({ status, body }) => (status < 300 ? 'done' : body.code))
         assert.deepEqual(codes.toSorted(), ['done', 'last_owner'])
-        const owners = await storage.execute(ownersOf(account.id))
+        const owners = await storage.execute(selectOwners(account.id))
         last = codes[0] === 'done' ? next : last
         assert.deepEqual(owners, [{ id: last.id }])
       }

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { foldCase } from '../src/lib/text.ts'
 import { foldUrl, urlTerm } from '../src/lib/url-search.ts'
 import { resources } from '../src/resources.ts'
-import { searchIndexOf, searchTermsOf } from '../src/storage/migrations/all.ts'
+import { createSearchIndex, createSearchTerms } from '../src/storage/migrations/all.ts'
 import { countedMatches, type Listable, type Listing, type Page, type ValueRange } from '../src/storage/port.ts'
 import { openSqlite } from '../src/storage/sqlite/open.ts'
 
@@ -147,8 +147,8 @@ const cards = `
     delete from card_plays where card_id = old.id;
     update record_counts set total = total - 1 where account_id = old.account_id and resource = 'cards';
   end;
-  ${searchIndexOf('cards', ['name', 'note'], ['name_folded', 'note_folded']).join(';\n')};
-  ${searchTermsOf('cards')}`
+  ${createSearchIndex('cards', ['name', 'note'], ['name_folded', 'note_folded']).join(';\n')};
+  ${createSearchTerms('cards')}`
 
 interface Known extends Row {
   readonly table: Table

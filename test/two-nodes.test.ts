@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { sumOf } from '../src/analytics/day.ts'
+import { sumBreakdown } from '../src/analytics/day.ts'
 import type { Answer, Json } from './client.ts'
 import { eventually, newBench, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
@@ -287,7 +287,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       for (const id of [...Object.values(ids), known, limited]) {
         const ofRules = await storedRules(variables, id)
         for (const rule of ofRules.keys()) assert.match(String(rule), /^Test [12]$/)
-        assert.equal(sumOf(ofRules), await clicksOf(id))
+        assert.equal(sumBreakdown(ofRules), await clicksOf(id))
       }
       // A click within a limit is on disk before its visitor is redirected.
       const [taken, redirects] = [await clicksOf(limited), passed(crowd, 'limited')]

@@ -71,8 +71,8 @@ function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
   return {
     databaseId: () => 'test',
     domainNamed: (name: string) => served.get(name),
-    appLinksOf: ({ name }: ServedDomain) => served.get(name) ?? noAppLinks,
-    linkOf: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${foldCase(alias)}`) ?? null,
+    findAppLinks: ({ name }: ServedDomain) => served.get(name) ?? noAppLinks,
+    findLink: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${foldCase(alias)}`) ?? null,
   }
 }
 
@@ -101,7 +101,7 @@ export async function startVisitors(
     semaphores: createSemaphores(),
     directory: {
       ...directory,
-      linkOf: (domain, alias) => lookup.then(() => directory.linkOf(domain, alias)),
+      findLink: (domain, alias) => lookup.then(() => directory.findLink(domain, alias)),
       isUsedUp: async () => clicksLeft <= 0,
     },
     onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
@@ -109,7 +109,7 @@ export async function startVisitors(
     countryHeader: null,
     sources: new VisitorSources({
       loadCountries: async () => Countries.readBundled(),
-      saltOf: () => undefined,
+      findSalt: () => undefined,
       onProblem: (error) => assert.fail(String(error)),
     }),
     shortUrl: shortUrls('https://{domain}'),

@@ -70,7 +70,7 @@ export interface Actor extends Identity {
 }
 
 /** Returns an actor for one request, form or command. */
-export function actorOf<Who extends Identity>(identity: Who, requestId: string | null): Who & Actor {
+export function createActor<Who extends Identity>(identity: Who, requestId: string | null): Who & Actor {
   return { ...identity, requestId, batchId: newBatchId() }
 }
 
@@ -86,12 +86,12 @@ function newBatchId(): string {
 
 /** Returns an operator who runs a command on an account. */
 export function commandActor(account: number, name: string): Actor {
-  return actorOf({ account, kind: 'command', id: null, name, scopes: allScopes }, null)
+  return createActor({ account, kind: 'command', id: null, name, scopes: allScopes }, null)
 }
 
 /** Returns Waymark itself, for changes that no one requested. */
 export function systemActor(account: number): Actor {
-  return actorOf({ account, kind: 'system', id: null, name: 'Waymark', scopes: allScopes }, null)
+  return createActor({ account, kind: 'system', id: null, name: 'Waymark', scopes: allScopes }, null)
 }
 
 /** Returns whether an actor may do something. Nothing else decides about that. */

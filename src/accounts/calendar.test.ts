@@ -18,7 +18,7 @@ function localHour(zone: string, ms: number): string {
 
 /** Returns the same text by the calendar. */
 function hourOfCalendar(calendar: Calendar, ms: number): string {
-  return new Date(calendar.localTimeOf(ms)).toISOString().slice(0, 13).replace('T', ' ')
+  return new Date(calendar.localTimeAt(ms)).toISOString().slice(0, 13).replace('T', ' ')
 }
 
 /** Times around changes of clocks: in Berlin, Lord Howe, Cairo, Casablanca and New York, and a date that Apia skipped. */
@@ -42,7 +42,7 @@ test('a click belongs to the date and hour that Intl shows, in every zone', () =
   fc.assert(
     fc.property(fc.constantFrom(...zones), times, (zone, ms) => {
       const calendar = new Calendar([[zone, 0]])
-      const { day, hour, dayStartMs } = calendar.hourOf(ms)
+      const { day, hour, dayStartMs } = calendar.hourAt(ms)
       const start = timeOfHour(day, hour)
       const local = localHour(zone, ms)
       assert.equal(hourOfCalendar(calendar, ms), local)
@@ -66,8 +66,8 @@ test('the hours of days include the hour of each of their clicks, once and in or
         [first, 0],
         [second, since],
       ])
-      const { day, hour } = calendar.hourOf(ms)
-      const hours = calendar.hoursOf(day - 1, day + 1)
+      const { day, hour } = calendar.hourAt(ms)
+      const hours = calendar.hoursBetween(day - 1, day + 1)
       assert.ok(hours.includes(timeOfHour(day, hour)))
       assert.deepEqual(
         hours,
@@ -82,7 +82,7 @@ test('the hours of days include the hour of each of their clicks, once and in or
 test('days have 23, 24, 24.5 or 25 hours, and skipped dates none', () => {
   const hoursOn = (zone: string, date: string) => {
     const day = Date.parse(date) / dayMs
-    return new Calendar([[zone, 0]]).hoursOf(day, day).map((ms) => new Date(ms).toISOString().slice(0, 16))
+    return new Calendar([[zone, 0]]).hoursBetween(day, day).map((ms) => new Date(ms).toISOString().slice(0, 16))
   }
   for (const [zone, date, count, first] of [
     ['UTC', '2026-03-29', 24, '2026-03-29T00:00'],
@@ -107,9 +107,9 @@ test('a change of the zone affects later times only', () => {
   ])
   const day = Date.parse('2026-11-24') / dayMs
   assert.deepEqual([calendar.timeZone, calendar.sinceMs], ['Asia/Kathmandu', since])
-  assert.deepEqual([calendar.timeZoneOf(day), calendar.timeZoneOf(day + 1)], ['UTC', 'Asia/Kathmandu'])
-  assert.equal(calendar.hourOf(since - 1).hour, 10)
-  assert.equal(calendar.hourOf(since).hour, 10.25)
+  assert.deepEqual([calendar.timeZoneOn(day), calendar.timeZoneOn(day + 1)], ['UTC', 'Asia/Kathmandu'])
+  assert.equal(calendar.hourAt(since - 1).hour, 10)
+  assert.equal(calendar.hourAt(since).hour, 10.25)
   assert.equal(calendar.startOf(day), day * dayMs)
   assert.equal(calendar.startOf(day + 1), day * dayMs + 18.25 * hourMs)
 })

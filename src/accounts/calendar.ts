@@ -12,13 +12,13 @@ export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
 
 /** Returns the day of a time in UTC. */
-export function dayOf(ms: number): number {
+export function toUtcDay(ms: number): number {
   return Math.floor(ms / dayMs)
 }
 
 /** Returns the current day in UTC. */
 export function today(): number {
-  return dayOf(Date.now())
+  return toUtcDay(Date.now())
 }
 
 /** How many days `clicks_30d` counts: the current day of the account's time zone and the days before. */
@@ -34,7 +34,7 @@ const mostAheadMs = 14 * hourMs
 
 /** Returns the latest day that has begun anywhere. */
 export function latestDay(): number {
-  return dayOf(Date.now() + mostAheadMs)
+  return toUtcDay(Date.now() + mostAheadMs)
 }
 
 /** The hour that contains a click. */
@@ -69,30 +69,30 @@ export class Calendar {
   }
 
   /** Returns the zone of a day, at its start. */
-  timeZoneOf(day: number): string {
+  timeZoneOn(day: number): string {
     return this.#periodAt(this.startOf(day)).name
   }
 
   /** Returns the current day. */
   today(): number {
-    return this.dayOf(Date.now())
+    return this.dayAt(Date.now())
   }
 
   /** Returns the day of a time. */
-  dayOf(ms: number): number {
-    return dayOf(this.localTimeOf(ms))
+  dayAt(ms: number): number {
+    return toUtcDay(this.localTimeAt(ms))
   }
 
   /** Returns the local time, as if it was UTC. */
-  localTimeOf(ms: number): number {
+  localTimeAt(ms: number): number {
     return ms + this.#periodAt(ms).zone.spanAt(ms).offsetMs
   }
 
   /** Returns the hour of a time. */
-  hourOf(ms: number): ClickHour {
+  hourAt(ms: number): ClickHour {
     const { zone } = this.#periodAt(ms)
     const span = zone.spanAt(ms)
-    const day = dayOf(ms + span.offsetMs)
+    const day = toUtcDay(ms + span.offsetMs)
     return { day, hour: (startOfLocalHour(span, ms) - day * dayMs) / hourMs, dayStartMs: startOfDay(zone, day) }
   }
 
@@ -108,13 +108,13 @@ export class Calendar {
   }
 
   /** Returns the starts of all hours from one day to another. Days have 23 to 25 hours, except when the zone changes. */
-  hoursOf(from: number, to: number): number[] {
+  hoursBetween(from: number, to: number): number[] {
     const starts = new Set<number>()
     const end = (to + 3) * dayMs
     for (let ms = (from - 2) * dayMs; ms < end; ) {
       const { zone, untilMs } = this.#periodAt(ms)
       const span = zone.spanAt(ms)
-      const day = dayOf(ms + span.offsetMs)
+      const day = toUtcDay(ms + span.offsetMs)
       const start = startOfLocalHour(span, ms)
       if (day >= from && day <= to) starts.add(start)
       const next = ms + hourMs - mod(ms + span.offsetMs, hourMs)
@@ -172,12 +172,12 @@ export function dayText(day: number): string {
 }
 
 /** Returns the month of a day: the number of months since the year 0. */
-export function monthOf(day: number): number {
+export function toMonth(day: number): number {
   const date = new Date(day * dayMs)
   return date.getUTCFullYear() * 12 + date.getUTCMonth()
 }
 
 /** Returns the first day of a month. */
-export function firstDayOf(month: number): number {
-  return dayOf(Date.UTC(Math.floor(month / 12), month % 12))
+export function firstDay(month: number): number {
+  return toUtcDay(Date.UTC(Math.floor(month / 12), month % 12))
 }

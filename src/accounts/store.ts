@@ -23,7 +23,7 @@ export async function createAccount(db: Db, name: string, timeZone?: string): Pr
   // Earlier days are not recent in any zone.
   const recent_day = Math.floor(Date.now() / 86_400_000) - 31
   const inserted = query.insertInto('accounts').values({ name, time_zones, recent_day, created_at }).returningAll()
-  return accountOf((await db.execute(inserted))[0] as Row<'accounts'>)
+  return toAccount((await db.execute(inserted))[0] as Row<'accounts'>)
 }
 
 /** Returns whether the account is the first of the instance, which belongs to its operator. */
@@ -34,12 +34,12 @@ export async function isFirstAccount(db: Db, id: number): Promise<boolean> {
 
 /** Lists all accounts of the instance, oldest first, for the operator. Account 0 is not listed: it belongs to no one. */
 export async function listAccounts(db: Db): Promise<Account[]> {
-  return (await db.execute(accounts.orderBy('id'))).map(accountOf)
+  return (await db.execute(accounts.orderBy('id'))).map(toAccount)
 }
 
 export async function findAccount(db: Db, id: number): Promise<Account | undefined> {
   const [account] = await db.execute(accounts.where('id', '=', id))
-  return account && accountOf(account)
+  return account && toAccount(account)
 }
 
 /** Returns the column `time_zones` of an account. */
@@ -91,7 +91,7 @@ async function change(
     // Otherwise, these sessions would be open again if keys can sign in again.
     const ofKeys = query.deleteFrom('sessions').where('account_id', '=', row.id).where('key_id', 'is not', null)
     if (values.key_sign_in === 0) await tx.execute(ofKeys)
-    await recordEvents(tx, actor, [updatedEvent(described, accountOf(row), accountOf({ ...row, ...values }))])
+    await recordEvents(tx, actor, [updatedEvent(described, toAccount(row), toAccount({ ...row, ...values }))])
   })
 }
 
@@ -104,7 +104,7 @@ const described: EventDescription<Account> = {
 
 const accounts = query.selectFrom('accounts').selectAll().where('id', '>', 0)
 
-function accountOf({ id, name, time_zones, key_sign_in, created_at }: Row<'accounts'>): Account {
+function toAccount({ id, name, time_zones, key_sign_in, created_at }: Row<'accounts'>): Account {
   const time_zone = currentTimeZone(parseTimeZones(time_zones))
   return { id, name, time_zone, key_sign_in: key_sign_in === 1, created_at }
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
-import { dayOf, hourMs } from '../accounts/calendar.ts'
+import { hourMs, toUtcDay } from '../accounts/calendar.ts'
 import { Failure } from '../errors.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter } from '../storage/port.ts'
@@ -258,7 +258,7 @@ function lengthOfBatch(visits: readonly Visit[], from: number): number {
   let [length, characters, days, lastLink, lastDay] = [0, 0, 0, -1, 0]
   for (let at = from; at < visits.length; at++) {
     const { link, atMs, address, userAgent, referrer, languages, country } = visits[at] as Visit
-    const day = dayOf(atMs)
+    const day = toUtcDay(atMs)
     if (link !== lastLink || day !== lastDay) days += 1
     if (length === batchSize || characters >= maxCharacters || days > maxDays) break
     ;[lastLink, lastDay] = [link, day]

@@ -16,7 +16,7 @@ import {
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
-import { dayOf } from '../accounts/calendar.ts'
+import { toUtcDay } from '../accounts/calendar.ts'
 import { eventsOfRecord } from '../events/store.ts'
 import { clickLevels } from '../storage/schema.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
@@ -57,10 +57,10 @@ test('stores totals and days for the link, domain, space and account', async (t)
   assert.deepEqual(
     days.map(({ level, day, id }) => [level, day, id]),
     [
-      [clickLevels.link, dayOf(noon), one],
-      [clickLevels.link, dayOf(noon), two],
-      [clickLevels.domain, dayOf(noon), domain],
-      [clickLevels.account, dayOf(noon), account],
+      [clickLevels.link, toUtcDay(noon), one],
+      [clickLevels.link, toUtcDay(noon), two],
+      [clickLevels.domain, toUtcDay(noon), domain],
+      [clickLevels.account, toUtcDay(noon), account],
     ],
   )
   for (const { level, facts } of days.slice(2)) {
@@ -225,7 +225,7 @@ function modelOf(all: readonly Click[]) {
   const people = all.filter((each) => each.class === 'person')
   const visitors = new Set(
     people.flatMap(({ link, atMs, visitorUnder }) =>
-      visitorUnder === null ? [] : [`${link} ${dayOf(atMs)} ${visitorUnder(new Uint8Array())}`],
+      visitorUnder === null ? [] : [`${link} ${toUtcDay(atMs)} ${visitorUnder(new Uint8Array())}`],
     ),
   )
   return {

@@ -6,13 +6,13 @@ import {
   addPeople,
   type DayFacts,
   emptyDay,
+  ensureHour,
   type FactDimension,
   factDimensions,
-  hourOf,
-  shareOf,
+  shareForGroups,
 } from './day.ts'
 import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
-import { saltsOf } from './salts.ts'
+import { ensureSalts } from './salts.ts'
 import {
   type Day,
   type DayKey,
@@ -124,7 +124,7 @@ async function count(
     const link = links.get(click.link)
     if (link !== undefined && mayCount(click, link)) {
       // The start of an hour in UTC can be in another hour elsewhere, so this needs the time of a private visit.
-      const at = calendarOf(link.time_zones).hourOf(click.seenMs ?? click.atMs)
+      const at = calendarOf(link.time_zones).hourAt(click.seenMs ?? click.atMs)
       counted.push({ click, link, at, isFirst: false })
     }
   }
@@ -160,8 +160,8 @@ async function noteBatch(tx: Db, writer: string, batch: number): Promise<boolean
 /** Stores the visitors of human clicks, and marks the clicks that are the first of their visitor that day. */
 async function markFirstVisits(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const days = Map.groupBy(clicks, ({ at }) => at.dayStartMs)
-  for (const [dayStartMs, salt] of await saltsOf(tx, [...days.keys()])) {
-    const visitors = visitorsOf(days.get(dayStartMs) as CountedClick[], salt)
+  for (const [dayStartMs, salt] of await ensureSalts(tx, [...days.keys()])) {
+    const visitors = findFirstClicks(days.get(dayStartMs) as CountedClick[], salt)
     const rows = [...visitors.keys()].sort(ascending).flatMap((link_id) => {
       const ofLink = [...(visitors.get(link_id) as Map<number, CountedClick>).keys()]
       return ofLink.sort(ascending).map((visitor) => ({ day_start_ms: dayStartMs, link_id, visitor }))
@@ -175,7 +175,7 @@ async function markFirstVisits(tx: Db, clicks: readonly CountedClick[]): Promise
 }
 
 /** Returns the first click of each visitor, by link and visitor. */
-function visitorsOf(clicks: readonly CountedClick[], salt: Uint8Array): Map<number, Map<number, CountedClick>> {
+function findFirstClicks(clicks: readonly CountedClick[], salt: Uint8Array): Map<number, Map<number, CountedClick>> {
   const links = new Map<number, Map<number, CountedClick>>()
   for (const each of clicks) {
     const { link, visitorUnder } = each.click
@@ -208,7 +208,7 @@ function ascending(a: number, b: number): number {
 
 /** Adds clicks to all days that include them: link, domain, space and account. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
-  const links = linkDaysOf(clicks)
+  const links = groupByLinkDay(clicks)
   const totals = new Map(links.map(({ link }) => [link.link_id, link]))
   const accounts = links.map(({ link }) => link.account_id)
   const cursors = await lockAccounts(tx, accounts)
@@ -219,7 +219,7 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
     const facts = emptyDay()
     for (const each of own) addClick(facts, each)
     addDay(day.facts, facts)
-    const share = shareOf(facts, link.link_id)
+    const share = shareForGroups(facts, link.link_id)
     for (const key of groupKeys(link, day)) {
       const name = `${key.level} ${key.day} ${key.id}`
       const group = groups.get(name) ?? { key, facts: emptyDay() }
@@ -243,7 +243,7 @@ interface GroupDay {
   readonly facts: DayFacts
 }
 
-function linkDaysOf(clicks: readonly CountedClick[]): LinkDay[] {
+function groupByLinkDay(clicks: readonly CountedClick[]): LinkDay[] {
   const days = [...Map.groupBy(clicks, ({ at }) => at.day)]
   return days.flatMap(([day, ofDay]) =>
     Array.from(
@@ -272,7 +272,7 @@ async function changeDays<Added extends { readonly key: DayKey }>(
 }
 
 function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick): void {
-  const counts = hourOf(facts, at.hour)
+  const counts = ensureHour(facts, at.hour)
   counts[counters[click.class]] += click.count
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1

@@ -15,7 +15,7 @@ import { parts, type StorageLocation } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
-import { type DayFacts, dimensions, emptyDay, encodeDay, hourOf, maxValues } from './day.ts'
+import { type DayFacts, dimensions, emptyDay, encodeDay, ensureHour, maxValues } from './day.ts'
 import type { SinkConfig } from './sink/open.ts'
 
 const smallHeap = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 }
@@ -81,7 +81,7 @@ test('classifies visits, and stores each batch once', async (t) => {
 /** Returns a day that has no room for another value of any dimension. */
 function fullDay(): DayFacts {
   const facts = emptyDay()
-  Object.assign(hourOf(facts, 0), { people: maxValues, unique: 1 })
+  Object.assign(ensureHour(facts, 0), { people: maxValues, unique: 1 })
   for (const dimension of dimensions) {
     for (let n = 0; n < maxValues; n++) facts.breakdowns[dimension].set(`value-${n}.example.com`, 1)
   }

@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts'
-import { dayOf } from '../accounts/calendar.ts'
+import { toUtcDay } from '../accounts/calendar.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
 import type { Countries } from './capture/countries.ts'
@@ -102,7 +102,7 @@ export class Clicks {
     const bounds: Bounds = {
       nowMs: now,
       visitorsUntilMs: now - saltMs,
-      daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
+      daysBefore: clicksRetention === 0 ? 0 : toUtcDay(now) - clicksRetention,
     }
     await runAll([
       // Here, because most servers without clicks never start the thread.

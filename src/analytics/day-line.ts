@@ -2,6 +2,7 @@
 import type { Violation } from '../violations.ts'
 import { isHost } from './capture/facts.ts'
 import {
+  countPeople,
   type DayFacts,
   emptyDay,
   exportedDimensions,
@@ -9,10 +10,9 @@ import {
   factDimensions,
   maxValues,
   other,
-  peopleOf,
   shownCounts,
   sortedValues,
-  sumOf,
+  sumBreakdown,
 } from './day.ts'
 
 const hourMembers = ['hour', 'clicks', 'unique_clicks', 'bots', 'previews']
@@ -60,12 +60,12 @@ export function readDay(members: Readonly<Record<string, unknown>>): { values: D
   const violations = [...readHours(hours, values), ...unknownMembers(named), ...readOthers(others, values)]
   for (const dimension of factDimensions) violations.push(...readValues(dimension, named[dimension] ?? [], values))
   if (violations.length > 0) return { values, violations }
-  const people = peopleOf(values)
+  const people = countPeople(values)
   if (people > 0) values.breakdowns.addresses.set(null, people)
   for (const dimension of factDimensions) {
     const breakdown = values.breakdowns[dimension]
     if (breakdown.size === 0 && people > 0) breakdown.set(null, people)
-    const sum = sumOf(breakdown)
+    const sum = sumBreakdown(breakdown)
     if (sum !== people) {
       violations.push(violation(dimension, `The numbers add up to ${sum}, but the clicks of all hours to ${people}.`))
     }

@@ -4,20 +4,20 @@ import fc from 'fast-check'
 import {
   addDay,
   addPeople,
+  countPeople,
   type DayFacts,
   type Dimension,
   decodeDay,
   dimensions,
   emptyDay,
   encodeDay,
-  hourOf,
+  ensureHour,
   limitValues,
   maxValues,
   other,
-  peopleOf,
-  shareOf,
+  shareForGroups,
   subtractDay,
-  sumOf,
+  sumBreakdown,
   type Value,
 } from './day.ts'
 
@@ -46,7 +46,7 @@ const programs = fc.array(fc.record({ hour: fc.nat(23), bots: fc.nat(3), preview
 const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks, others]) => {
   const facts = emptyDay()
   for (const { hour, isFirst, values } of clicks) {
-    const counts = hourOf(facts, hour)
+    const counts = ensureHour(facts, hour)
     counts.people += 1
     counts.unique += Number(isFirst)
     for (const [at, dimension] of dimensions.entries()) {
@@ -55,15 +55,15 @@ const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks,
     }
   }
   for (const { hour, bots, previews } of others) {
-    if (bots + previews > 0) hourOf(facts, hour).bots += bots
-    if (bots + previews > 0) hourOf(facts, hour).previews += previews
+    if (bots + previews > 0) ensureHour(facts, hour).bots += bots
+    if (bots + previews > 0) ensureHour(facts, hour).previews += previews
   }
   return facts
 })
 
 function assertAddsUp(facts: DayFacts): void {
   for (const dimension of dimensions) {
-    assert.equal(sumOf(facts.breakdowns[dimension]), peopleOf(facts), dimension)
+    assert.equal(sumBreakdown(facts.breakdowns[dimension]), countPeople(facts), dimension)
     assert.ok(facts.breakdowns[dimension].size <= maxValues + 2)
     for (const people of facts.breakdowns[dimension].values()) assert.ok(people > 0)
   }
@@ -80,11 +80,11 @@ test('sorts the values of the stored JSON, which hides single visits', () => {
     ['DE', null, 'Firefox', 'Linux', 'desktop', 'de', 7, null, 34],
     ['DE', other, 'Firefox', 'Linux', 'desktop', 'de', 7, '…', 34],
   ]) {
-    hourOf(facts, 9).people += 1
+    ensureHour(facts, 9).people += 1
     for (const [at, dimension] of dimensions.entries()) addPeople(facts.breakdowns[dimension], values[at] as Value, 1)
   }
-  hourOf(facts, 9).unique = 2
-  hourOf(facts, 23).bots = 1
+  ensureHour(facts, 9).unique = 2
+  ensureHour(facts, 23).bots = 1
   const { hours, breakdowns } = encodeDay(facts)
   assert.equal(hours, '{"9":[3,2],"23":[0,0,1]}')
   assert.equal(
@@ -95,7 +95,7 @@ test('sorts the values of the stored JSON, which hides single visits', () => {
 
 test('stores nothing about rules for a day that none has decided, and reads days from before rules', () => {
   const facts = emptyDay()
-  hourOf(facts, 9).people = 3
+  ensureHour(facts, 9).people = 3
   const values = ['DE', null, 'Firefox', 'Linux', 'desktop', 'de'] as const
   for (const [at, value] of [...values, undefined, null, null].entries()) {
     if (value !== undefined) addPeople(facts.breakdowns[dimensions[at] as Dimension], value, 3)
@@ -103,25 +103,25 @@ test('stores nothing about rules for a day that none has decided, and reads days
   const { hours, breakdowns } = encodeDay(facts)
   assert.equal(breakdowns, '[{"DE":3},{"":3},{"Firefox":3},{"Linux":3},{"desktop":3},{"de":3}]')
   assert.deepEqual(decodeDay({ hours, breakdowns }), facts)
-  const share = shareOf(facts, 7)
+  const share = shareForGroups(facts, 7)
   assert.equal(encodeDay(share).breakdowns, breakdowns.replace(/]$/, ',{"7":3}]'))
 })
 
 test('counts clicks of all rules as clicks without a rule in groups', () => {
   fc.assert(
     fc.property(day, (facts) => {
-      const { rules } = shareOf(facts, 7).breakdowns
-      assert.deepEqual([...rules], peopleOf(facts) > 0 ? [[null, peopleOf(facts)]] : [])
+      const { rules } = shareForGroups(facts, 7).breakdowns
+      assert.deepEqual([...rules], countPeople(facts) > 0 ? [[null, countPeople(facts)]] : [])
     }),
   )
 })
 
 test('subtracts nothing from a day that was deleted and started again', () => {
   const [facts, less] = [emptyDay(), emptyDay()]
-  hourOf(facts, 9).people = 1
-  Object.assign(hourOf(less, 9), { people: 2, unique: 1 })
+  ensureHour(facts, 9).people = 1
+  Object.assign(ensureHour(less, 9), { people: 2, unique: 1 })
   subtractDay(facts, less)
-  assert.equal(peopleOf(facts), 1)
+  assert.equal(countPeople(facts), 1)
 })
 
 test('adds days up, and restores a day when another is subtracted again', () => {
@@ -133,14 +133,14 @@ test('adds days up, and restores a day when another is subtracted again', () => 
         limitValues(sum)
       }
       assertAddsUp(sum)
-      const people = peopleOf(sum)
+      const people = countPeople(sum)
       const hours = structuredClone(sum.hours)
       addDay(sum, last)
       limitValues(sum)
       assertAddsUp(sum)
       subtractDay(sum, last)
       assertAddsUp(sum)
-      assert.equal(peopleOf(sum), people)
+      assert.equal(countPeople(sum), people)
       assert.deepEqual(sum.hours, hours)
       for (const each of days) subtractDay(sum, each)
       assert.deepEqual(sum, emptyDay())
@@ -152,7 +152,7 @@ test('keeps frequent values if there are too many, even late ones', () => {
   const facts = emptyDay()
   const add = (referrer: string) => {
     const one = emptyDay()
-    hourOf(one, 0).people = 1
+    ensureHour(one, 0).people = 1
     for (const dimension of dimensions) one.breakdowns[dimension].set(referrer, 1)
     addDay(facts, one)
     limitValues(facts)

@@ -76,7 +76,7 @@ export function noCounts(): HourCounts {
 }
 
 /** Returns the counts of an hour. Adds them if there are none. */
-export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCounts {
+export function ensureHour({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCounts {
   const known = hours.get(hour)
   if (known !== undefined) return known
   const counts = noCounts()
@@ -85,19 +85,19 @@ export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCo
 }
 
 /** Returns the sums of all hours. */
-export function totalsOf({ hours }: Pick<DayFacts, 'hours'>): HourCounts {
+export function sumHours({ hours }: Pick<DayFacts, 'hours'>): HourCounts {
   const totals = noCounts()
   for (const counts of hours.values()) addCounts(totals, counts)
   return totals
 }
 
 /** Returns the human clicks of all hours. */
-export function peopleOf(day: Pick<DayFacts, 'hours'>): number {
-  return totalsOf(day).people
+export function countPeople(day: Pick<DayFacts, 'hours'>): number {
+  return sumHours(day).people
 }
 
 /** Returns the human clicks of all values. */
-export function sumOf(breakdown: Breakdown): number {
+export function sumBreakdown(breakdown: Breakdown): number {
   return breakdown.values().reduce((sum, people) => sum + people, 0)
 }
 
@@ -108,8 +108,8 @@ export function exportedDimensions({ breakdowns: { rules } }: DayFacts): readonl
 }
 
 /** Returns a link's day as its groups count it. */
-export function shareOf({ hours, breakdowns }: DayFacts, link: number): DayFacts {
-  const people = peopleOf({ hours })
+export function shareForGroups({ hours, breakdowns }: DayFacts, link: number): DayFacts {
+  const people = countPeople({ hours })
   const all = (value: Value): Breakdown => new Map(people > 0 ? [[value, people]] : [])
   return { hours, breakdowns: { ...breakdowns, links: all(link), rules: all(null), addresses: all(null) } }
 }
@@ -121,7 +121,7 @@ export function limitValues({ breakdowns }: DayFacts): void {
 
 /** Adds another day. Does not limit the values: see `limitValues`. */
 export function addDay(facts: DayFacts, more: DayFacts): void {
-  for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts)
+  for (const [hour, counts] of more.hours) addCounts(ensureHour(facts, hour), counts)
   for (const dimension of dimensions) {
     const to = facts.breakdowns[dimension]
     for (const [value, people] of more.breakdowns[dimension]) addPeople(to, value, people)
@@ -139,7 +139,7 @@ export function addPeople(to: Breakdown, value: Value, people: number): void {
 export function subtractDay(facts: DayFacts, less: DayFacts): void {
   if (!includes(facts, less)) return
   for (const [hour, counts] of less.hours) {
-    const left = hourOf(facts, hour)
+    const left = ensureHour(facts, hour)
     addCounts(left, counts, -1)
     if (left.people === 0 && left.bots === 0 && left.previews === 0) facts.hours.delete(hour)
   }
@@ -217,7 +217,7 @@ export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const lists = dimensions.map((each) => encodeBreakdown(stored(each, breakdowns[each])))
   while (lists.at(-1) === '{}') lists.pop()
   return {
-    ...shownCounts(totalsOf({ hours })),
+    ...shownCounts(sumHours({ hours })),
     hours: `{${counts.join()}}`,
     breakdowns: `[${lists.join()}]`,
   }
@@ -259,9 +259,9 @@ export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): D
   for (const [at, dimension] of dimensions.entries()) {
     decodeBreakdown(dimension, parsed[at] ?? {}, (value, people) => facts.breakdowns[dimension].set(value, people))
   }
-  const people = peopleOf(facts)
+  const people = countPeople(facts)
   for (const dimension of sparseDimensions) {
-    const rest = people - sumOf(facts.breakdowns[dimension])
+    const rest = people - sumBreakdown(facts.breakdowns[dimension])
     if (rest > 0) facts.breakdowns[dimension].set(null, rest)
   }
   return facts

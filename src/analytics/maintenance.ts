@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { dayOf } from '../accounts/calendar.ts'
+import { toUtcDay } from '../accounts/calendar.ts'
 import { Failure } from '../errors.ts'
 import type { NewEvent } from '../events/event.ts'
 import { type Author, recordEvents } from '../events/log.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
-import { addDay, type DayFacts, emptyDay, shareOf, subtractDay, totalsOf } from './day.ts'
+import { addDay, type DayFacts, emptyDay, shareForGroups, subtractDay, sumHours } from './day.ts'
 import { lockDeletedTotals } from './deleted-links.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
 import {
@@ -179,7 +179,7 @@ export class ClickMaintenance {
       throw new Error('Deleted salts could not be overwritten.', { cause })
     }
     await this.#database.write(async (tx) => {
-      await tx.execute(query.deleteFrom('click_batches').where('day', '<=', dayOf(untilMs)))
+      await tx.execute(query.deleteFrom('click_batches').where('day', '<=', toUtcDay(untilMs)))
       await tx.execute(query.deleteFrom('click_salts').where('day_start_ms', '<=', untilMs))
     })
   }
@@ -249,8 +249,8 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   const all = await daysOfLink(tx, totals.link_id)
   const some = all.slice(0, dayBatchSize)
   const moves = some.map((own): Move => ({ day: own.day, from: groupKeys(totals, own), to: 'nowhere' }))
-  for (const facts of await regroup(tx, totals, groupsOf(totals), moves)) {
-    const { people, bots, previews } = totalsOf(facts)
+  for (const facts of await regroup(tx, totals, toGroups(totals), moves)) {
+    const { people, bots, previews } = sumHours(facts)
     totals.clicks = Math.max(0, totals.clicks - people)
     totals.bots = Math.max(0, totals.bots - bots)
     totals.previews = Math.max(0, totals.previews - previews)
@@ -286,7 +286,7 @@ export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
   if (isNew) return true
   const isMore =
     totals !== undefined
-      ? await moveNewestDays(tx, totals, groupsOf(totals))
+      ? await moveNewestDays(tx, totals, toGroups(totals))
       : deleted?.deletion.kept.is_uncounted === true && (await moveNewestDays(tx, deleted, noGroups))
   if (!isMore) await tx.execute(query.deleteFrom('click_moves').where('link_id', '=', link))
   return isMore
@@ -295,7 +295,7 @@ export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
 type Groups = Pick<Day, 'domain' | 'space'>
 const noGroups: Groups = { domain: null, space: null }
 
-function groupsOf({ domain_id: domain, space_id: space }: LinkTotals): Groups {
+function toGroups({ domain_id: domain, space_id: space }: LinkTotals): Groups {
   return { domain, space }
 }
 
@@ -333,7 +333,7 @@ async function regroup(tx: Db, totals: LinkTotals, groups: Groups, moves: readon
   for (const [at, { from, to }] of moves.entries()) {
     const day = own[at] as Day
     Object.assign(day, groups)
-    const share = shareOf(day.facts, id)
+    const share = shareForGroups(day.facts, id)
     for (const { facts } of await days.read(from)) subtractDay(facts, share)
     if (to === 'nowhere') day.facts = emptyDay()
     else for (const { facts } of await days.read(to)) addDay(facts, share)

@@ -3,7 +3,7 @@ import { type Db, parts, type Storage } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 
 /** Returns the human clicks of the last 30 days on the account's domains or spaces, by id. */
-export async function recentClicksOf(
+export async function countRecentClicks(
   db: Db,
   account: number,
   table: 'domains' | 'spaces',

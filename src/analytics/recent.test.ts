@@ -11,7 +11,7 @@ import { createAccount, findTimeZones, updateAccount } from '../accounts/store.t
 import { eventsOfRecord } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
-import { peopleOf } from './day.ts'
+import { countPeople } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
 import { skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
 import { isRecent, lockAccounts, type RecentCursors } from './tables.ts'
@@ -155,7 +155,7 @@ class Run {
     for (const { account } of this.#domains) {
       const calendar = calendarOf(await findTimeZones(storage, account))
       const cursor = (await storage.write((tx) => lockAccounts(tx, [account]))).get(account)
-      assert.ok(cursor !== undefined && cursor.day >= calendar.dayOf(this.#now) - recentDays + 1)
+      assert.ok(cursor !== undefined && cursor.day >= calendar.dayAt(this.#now) - recentDays + 1)
     }
   }
 }
@@ -194,7 +194,7 @@ async function expectedSums(db: Db, cursors: RecentCursors): Promise<Sum[]> {
     const account = accounts.get(`${level} ${id}`) as number
     const own = days.filter((day) => day.level === level && day.id === id)
     const recent = own.filter(({ day }) => isRecent({ account, level: level as 0, day, id }, cursors))
-    return { level, id, clicks: recent.reduce((sum, { facts }) => sum + peopleOf(facts), 0) }
+    return { level, id, clicks: recent.reduce((sum, { facts }) => sum + countPeople(facts), 0) }
   })
 }
 

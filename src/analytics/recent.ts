@@ -56,7 +56,7 @@ async function findDueAccount(db: Db, bounds: RecentBounds, after: number): Prom
   const [found] = await db.execute(due.orderBy('id').limit(1))
   if (found === undefined) return undefined
   const { id: account, time_zones, recent_day: day, recent_scope: level, recent_id: id } = found
-  const today = calendarOf(time_zones).dayOf(bounds.nowMs)
+  const today = calendarOf(time_zones).dayAt(bounds.nowMs)
   const firstDay = Math.max(today - recentDays + 1, bounds.daysBefore)
   const oldDay = await nextDayWithClicks(db, account, day, firstDay)
   return { account, time_zones, cursor: { day, level, id }, firstDay, oldDay }
@@ -94,18 +94,18 @@ export async function subtractOldDays(tx: Db, bounds: RecentBounds, batchSize = 
   if (due === undefined) return false
   const { cursor, oldDay } = due
   if (oldDay === undefined) await finish(tx, due, bounds.nowMs)
-  else await subtractSome(tx, due, oldDay === cursor.day ? cursor : startOf(oldDay), batchSize)
+  else await subtractSome(tx, due, oldDay === cursor.day ? cursor : cursorBefore(oldDay), batchSize)
   return true
 }
 
 /** Returns the cursor before all records of a day. */
-function startOf(day: number): RecentCursor {
+function cursorBefore(day: number): RecentCursor {
   return { day, level: clickLevels.link, id: 0 }
 }
 
 /** Moves the cursor of an account without days to subtract. It is due again when its next day starts. */
 async function finish(db: Db, due: DueAccount, nowMs: number): Promise<void> {
-  const cursor = due.firstDay > due.cursor.day ? startOf(due.firstDay) : due.cursor
+  const cursor = due.firstDay > due.cursor.day ? cursorBefore(due.firstDay) : due.cursor
   const nextMs = calendarOf(due.time_zones).startOf(cursor.day + recentDays)
   // After a change to a zone in the west, a day that has started is there again.
   await move(db, due, cursor, nextMs > nowMs ? nextMs : nowMs + hourMs / 4)
@@ -138,7 +138,7 @@ async function subtractSome(
     await saveTotals(tx, [...links.values()])
   }
   if (ids.length === batchSize) await move(tx, due, { day, level, id: ids.at(-1) as number })
-  else await move(tx, due, level === clickLevels.space ? startOf(day + 1) : { day, level: level + 1, id: 0 })
+  else await move(tx, due, level === clickLevels.space ? cursorBefore(day + 1) : { day, level: level + 1, id: 0 })
 }
 
 /** Returns the stored human clicks on a day, by record id. Records without a stored day are missing. */

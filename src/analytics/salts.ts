@@ -12,7 +12,7 @@ const maxDays = 200
 const [maxWaitMs, retryMs] = [1_000, 1_000]
 
 /** Returns the salts by the start of their days, in their order. Creates missing and emptied ones. */
-export async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
+export async function ensureSalts(tx: Db, all: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
   const days = all.toSorted((a, b) => a - b)
   const read = async () => {
     const rows = await tx.execute(
@@ -83,7 +83,7 @@ export class Salts {
 
   async #read(dayStartMs: number): Promise<Uint8Array | undefined> {
     try {
-      const salts = await this.#database.write((tx) => saltsOf(tx, [dayStartMs]))
+      const salts = await this.#database.write((tx) => ensureSalts(tx, [dayStartMs]))
       const salt = salts.get(dayStartMs)
       if (salt !== undefined) this.#store(dayStartMs, salt)
       return salt

@@ -5,7 +5,7 @@
  */
 import { type Db, parts } from '../storage/port.ts'
 import { CachedQuery, type ClickLevel, clickLevels, excluded, query, type Row } from '../storage/schema.ts'
-import { type DayFacts, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
+import { countPeople, type DayFacts, decodeDay, emptyDay, encodeDay, limitValues } from './day.ts'
 
 export interface DayKey {
   readonly account: number
@@ -167,7 +167,7 @@ const storedTogether = 64
 export class Days {
   readonly #tx: Db
   readonly #days = new Map<string, Day>()
-  /** The stored human clicks, by `nameOf` the day. */
+  /** The stored human clicks, by `formatKey` the day. */
   readonly #people = new Map<string, number>()
 
   constructor(tx: Db) {
@@ -177,13 +177,13 @@ export class Days {
   /** Returns the days with these keys, in their order. Days that are not stored are empty. */
   async read(keys: readonly DayKey[]): Promise<Day[]> {
     // Days without a row stay as they are created here: empty.
-    const unread = keys.filter((key) => !this.#days.has(nameOf(key)))
-    for (const key of unread) this.#days.set(nameOf(key), { ...key, domain: null, space: null, facts: emptyDay() })
+    const unread = keys.filter((key) => !this.#days.has(formatKey(key)))
+    for (const key of unread) this.#days.set(formatKey(key), { ...key, domain: null, space: null, facts: emptyDay() })
     for (const group of Map.groupBy(unread, ({ level, day }) => `${level} ${day}`).values()) {
       const ids = [...new Set(group.map(({ id }) => id))].sort((a, b) => a - b)
       for (const some of parts(ids)) await this.#readSome(group[0] as DayKey, some)
     }
-    return keys.map((key) => this.#days.get(nameOf(key)) as Day)
+    return keys.map((key) => this.#days.get(formatKey(key)) as Day)
   }
 
   /**
@@ -215,7 +215,7 @@ export class Days {
     const groups = { [clickLevels.domain]: new Map<number, number>(), [clickLevels.space]: new Map<number, number>() }
     for (const day of days) {
       if (day.level === clickLevels.account || !isRecent(day, cursors)) continue
-      const change = peopleOf(day.facts) - (this.#people.get(nameOf(day)) ?? 0)
+      const change = countPeople(day.facts) - (this.#people.get(formatKey(day)) ?? 0)
       if (change === 0) continue
       if (day.level === clickLevels.link) {
         const link = links.get(day.id)
@@ -234,7 +234,7 @@ export class Days {
       .where('day', '=', day)
       .where('id', 'in', ids)
     for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
-      const name = nameOf({ level, day, id: row.id })
+      const name = formatKey({ level, day, id: row.id })
       const found = this.#days.get(name) as Day
       found.domain = row.domain_id
       found.space = row.space_id
@@ -255,7 +255,7 @@ function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
 
 const changedColumns = ['domain_id', 'space_id', 'clicks', 'unique_clicks', 'bots', 'previews', 'hours', 'breakdowns']
 
-function nameOf({ level, day, id }: Omit<DayKey, 'account'>): string {
+function formatKey({ level, day, id }: Omit<DayKey, 'account'>): string {
   return `${level} ${day} ${id}`
 }
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
-import { addDay, type Counts, type DayFacts, decodeDay, shareOf, shownCounts, totalsOf } from './day.ts'
+import { addDay, type Counts, type DayFacts, decodeDay, shareForGroups, shownCounts, sumHours } from './day.ts'
 import {
   type Day,
   type DayKey,
@@ -105,7 +105,7 @@ export async function storeDays(
   const ids = days.map(({ link }) => link)
   const links = await lockTotals(tx, account, ids)
   const cursors = await lockAccounts(tx, [account])
-  const before = await new Days(tx).read(days.map((day) => keyOf(account, day)))
+  const before = await new Days(tx).read(days.map((day) => toDayKey(account, day)))
   const added = new Days(tx)
   const sums = new Sums()
   const outcomes: DayStored[] = []
@@ -118,7 +118,7 @@ export async function storeDays(
       // The next line may be of the same day.
       addDay(facts, day.facts)
       await addToDays(added, totals, day)
-      sums.add(day.link, shownCounts(totalsOf(day.facts)))
+      sums.add(day.link, shownCounts(sumHours(day.facts)))
       outcomes.push('stored')
     }
   }
@@ -127,15 +127,15 @@ export async function storeDays(
   return outcomes
 }
 
-function keyOf(account: number, { link, day }: LinkDay): DayKey {
+function toDayKey(account: number, { link, day }: LinkDay): DayKey {
   return { account, level: clickLevels.link, day, id: link }
 }
 
 async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
-  const [own] = (await days.read([keyOf(totals.account_id, day)])) as [Day]
+  const [own] = (await days.read([toDayKey(totals.account_id, day)])) as [Day]
   if (own.facts.hours.size === 0) Object.assign(own, { domain: totals.domain_id, space: totals.space_id })
   addDay(own.facts, day.facts)
-  const share = shareOf(day.facts, day.link)
+  const share = shareForGroups(day.facts, day.link)
   for (const { facts } of await days.read(groupKeys(totals, own))) addDay(facts, share)
 }
 

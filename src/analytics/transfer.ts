@@ -9,12 +9,12 @@ import {
   checkedRecord,
   type Detail,
   InvalidRecord,
-  localIdOf,
   type Members,
+  resolveLocalId,
   resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
-import { exportedDimensions, other, shownCounts, sortedValues, totalsOf, type Value } from './day.ts'
+import { exportedDimensions, other, shownCounts, sortedValues, sumHours, type Value } from './day.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {
   type DayStored,
@@ -86,17 +86,17 @@ async function store(
 ): Promise<('stored' | 'known' | InvalidRecord)[]> {
   const local: (LinkDay | InvalidRecord)[] = []
   for (const { shortLink, ...day } of days) {
-    const link = await localLinkOf(tx, target, day.link, shortLink)
+    const link = await findLocalLink(tx, target, day.link, shortLink)
     local.push(link instanceof InvalidRecord ? link : { ...day, link })
   }
   const usable = local.filter((day): day is LinkDay => !(day instanceof InvalidRecord))
   for (const { link } of usable) target.changed.add(link)
   const stored = (await storeDays(tx, target.actor.account, usable)).values()
-  return local.map((day) => (day instanceof InvalidRecord ? day : outcomeOf(stored.next().value as DayStored, day)))
+  return local.map((day) => (day instanceof InvalidRecord ? day : toOutcome(stored.next().value as DayStored, day)))
 }
 
 /** Returns the local id of a link. Prefers the links of the file, whose domain or alias may differ here. */
-async function localLinkOf(
+async function findLocalLink(
   tx: Db,
   target: Target,
   sourceId: number,
@@ -109,10 +109,10 @@ async function localLinkOf(
       `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
     )
   }
-  return resultOrInvalid(() => localIdOf(target, 'links', sourceId))
+  return resultOrInvalid(() => resolveLocalId(target, 'links', sourceId))
 }
 
-function outcomeOf(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known' | InvalidRecord {
+function toOutcome(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known' | InvalidRecord {
   if (stored === 'gone') return new InvalidRecord('link_id: The link has just been deleted here.')
   if (stored !== 'other') return stored
   return new InvalidRecord(
@@ -136,7 +136,7 @@ export async function* clickTexts(
   yield csvHead
   for await (const page of daysOfLinks(db, account, { from, to, lastLink: Number.MAX_SAFE_INTEGER })) {
     click_days += page.length
-    yield page.map((each) => csvRows(each, shortUrl, calendar.timeZoneOf(each.day))).join('')
+    yield page.map((each) => csvRows(each, shortUrl, calendar.timeZoneOn(each.day))).join('')
   }
   return { click_days }
 }
@@ -153,7 +153,7 @@ export function csvRows(
       return [dimension, dimension === 'rules' && value === null ? '(none)' : shown(value), clicks, '', '', '']
     }),
   )
-  return [['total', '', ...Object.values(shownCounts(totalsOf(facts)))], ...values]
+  return [['total', '', ...Object.values(shownCounts(sumHours(facts)))], ...values]
     .map((rest) => csvRow([...start, ...rest, timeZone]))
     .join('')
 }

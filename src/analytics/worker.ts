@@ -4,14 +4,14 @@ import { startOfHour } from '../accounts/calendar.ts'
 import { sendNotice, serveRequests } from '../lib/worker-server.ts'
 import { openBatchWriter } from '../storage/batch-writer.ts'
 import { openCountries } from './capture/countries.ts'
-import { factsOf } from './capture/facts.ts'
+import { collectFacts } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'
-import { visitorOf } from './capture/visitor-hash.ts'
+import { hashVisitor } from './capture/visitor-hash.ts'
 import type { ClickNotice, ClickRequest, ClickWorkerData } from './click-requests.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
 import { ClickMaintenance } from './maintenance.ts'
 import { openSink } from './sink/open.ts'
-import { Dropped, rowsOf, SpoolUnusable } from './sink/sink.ts'
+import { Dropped, SpoolUnusable, toRows } from './sink/sink.ts'
 
 const metersEveryMs = 1_000
 
@@ -41,9 +41,9 @@ async function handle(request: ClickRequest): Promise<boolean> {
     case 'start':
       return true
     case 'write':
-      return (await store.write(request.batch, clicksOf(request.visits), sendToSink)) !== null
+      return (await store.write(request.batch, toClicks(request.visits), sendToSink)) !== null
     case 'take':
-      return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
+      return store.take(toClicks([request.visit])[0] as Click, sendToSink)
     case 'delete':
       return maintenance.deleteClicks(request.author, request.link)
     case 'erase':
@@ -60,10 +60,10 @@ async function handle(request: ClickRequest): Promise<boolean> {
 
 /** Runs before the commit, so that SIGKILL loses no raw click. The sink may get clicks whose commit fails. */
 function sendToSink(clicks: readonly CountedClick[]): void {
-  sink?.put(clicks.flatMap(rowsOf))
+  sink?.put(clicks.flatMap(toRows))
 }
 
-function clicksOf(visits: readonly Visit[]): Click[] {
+function toClicks(visits: readonly Visit[]): Click[] {
   return visits.map((visit) => {
     const { link, addressId = null, atMs, count, isPrivate, class: of } = visit
     const isKnown = of === 'person' && !isPrivate
@@ -75,8 +75,8 @@ function clicksOf(visits: readonly Visit[]): Click[] {
       seenMs: atMs,
       count,
       class: of,
-      facts: isKnown ? factsOf(visit, countries) : null,
-      visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
+      facts: isKnown ? collectFacts(visit, countries) : null,
+      visitorUnder: isKnown ? (salt) => hashVisitor(visit, salt) : null,
     }
   })
 }

@@ -29,7 +29,7 @@ export async function receiveFile<Type extends string>(
   exchange: Exchange,
   { media, maxBytes, advice }: Pick<FileBody, 'maxBytes' | 'advice'> & { readonly media: readonly Type[] },
 ): Promise<{ readonly type: Type; readonly bytes: Buffer } | Failure> {
-  const type = mediaTypeOf(exchange.headers, media)
+  const type = parseMediaType(exchange.headers, media)
   if (type instanceof Failure) return type
   if (type === null) return unsupported('The request has no file.', media)
   const bytes = await receiveBody(exchange, maxBytes)
@@ -41,12 +41,15 @@ type Parse = (bytes: Buffer) => Fields | Failure | Promise<Fields | Failure>
 
 /** Returns the parser for the media type of the body, or null if there is no body. */
 function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): Parse | Failure | null {
-  const type = mediaTypeOf(headers, media)
+  const type = parseMediaType(headers, media)
   return type === null || type instanceof Failure ? type : parsers[type]
 }
 
 /** Returns the media type of the body among those that are accepted, or null if there is no body. */
-function mediaTypeOf<Type extends string>(headers: IncomingHttpHeaders, media: readonly Type[]): Type | Failure | null {
+function parseMediaType<Type extends string>(
+  headers: IncomingHttpHeaders,
+  media: readonly Type[],
+): Type | Failure | null {
   if (headers['content-encoding'] !== undefined) {
     return unsupported('A body with a Content-Encoding is not accepted: send it uncompressed.', media)
   }

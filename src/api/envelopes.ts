@@ -46,14 +46,14 @@ export async function sendContent(
   content: { readonly data: unknown; readonly meta?: object; readonly links?: Links },
   condition: Condition | null,
 ): Promise<Sent> {
-  const text = await jsonOf(content)
+  const text = await formatJson(content)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
   if (content.links) addHeader(exchange, 'link', linkHeader(content.links))
   return isKnown ? sendNotModified(exchange) : sendJson(exchange, 200, text)
 }
 
 /** Returns the JSON of an object. Many rows are written one by one, because a hundred of them can have megabytes. */
-async function jsonOf({ data, ...others }: { readonly data: unknown }): Promise<string> {
+async function formatJson({ data, ...others }: { readonly data: unknown }): Promise<string> {
   if (!Array.isArray(data) || data.length <= rowsAtOnce) return JSON.stringify({ data, ...others })
   const ticks = new Ticks()
   const rows: string[] = []

@@ -5,7 +5,7 @@ import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
 import { assertRefused, newPlace } from '../../test/links-api.ts'
-import { actorOf, systemActor } from '../access/actor.ts'
+import { createActor, systemActor } from '../access/actor.ts'
 import { updateAccount } from '../accounts/store.ts'
 import { query } from '../storage/schema.ts'
 
@@ -193,7 +193,7 @@ describe('GET /events', () => {
 
   test('hides the events of other accounts, and needs events:read', async () => {
     const [own, other] = [await newHistory(), await newHistory()]
-    const batch = actorOf(keyActor(own.account), 'shared')
+    const batch = createActor(keyActor(own.account), 'shared')
     await own.store(batch, { id: 5 })
     await other.store({ ...batch, account: other.account }, { id: 6 })
     for (const parameters of [{}, { batch_id: batch.batchId }, { actor: 'key', actor_id: 7 }]) {

@@ -18,14 +18,14 @@ import {
 import { countBatch, findEvent, listStoredEvents } from '../events/store.ts'
 import { form, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { conditionOf, rejectIfMatch } from '../http/conditions.ts'
+import { readCondition, rejectIfMatch } from '../http/conditions.ts'
 import { failures } from '../http/failures.ts'
 import { send, sendJson } from '../http/response.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
 import type { ResourceHandlers } from './handlers.ts'
-import { bodyFailures, idOf, type ListOperation, type Operation, readOperationsOf, type Success } from './operations.ts'
+import { bodyFailures, describeReads, type ListOperation, type Operation, readId, type Success } from './operations.ts'
 import { type Api, listRoute } from './routes.ts'
 
 const tag = {
@@ -49,7 +49,7 @@ const example: Event = {
   created_at: '2026-11-20T12:00:00.000Z',
 }
 
-const reads = readOperationsOf('events', {
+const reads = describeReads('events', {
   description: tag.description,
   record: eventSchema,
   example,
@@ -156,8 +156,8 @@ export function eventRoutes(api: Api, storage: Storage, options: EventOptions): 
   })
 
   api.add(showEvent, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const event = found(await findEvent(storage, actor.account, idOf(exchange, 'event')), 'event')
+    const condition = readCondition(exchange)
+    const event = found(await findEvent(storage, actor.account, readId(exchange, 'event')), 'event')
     return sendContent(exchange, { data: eventOf(event, options) }, condition)
   })
 }
@@ -191,7 +191,7 @@ async function reverseSome(reversals: Reversals, actor: Actor, batch: string): P
 export function reversalRoutes({ api, storage, reversals, reverseEvent, records }: ReversalParts): void {
   api.add(reverseEvent, async (exchange, { actor }) => {
     rejectIfMatch(exchange)
-    const { record, recordId } = await reversals.undoEvent(actor, idOf(exchange, 'event'))
+    const { record, recordId } = await reversals.undoEvent(actor, readId(exchange, 'event'))
     const shown = await records[record as ReversibleKind].find(actor.account, recordId)
     return shown === undefined ? send(exchange, 204) : sendRecord(exchange, shown)
   })

@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { problemOf } from '../http/failures.ts'
+import { formatProblem } from '../http/failures.ts'
 import type { ListenerOptions } from '../http/listener.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Fallback } from '../http/router.ts'
@@ -12,7 +12,7 @@ export function apiResponses(
   cors: Cors,
 ): Pick<ListenerOptions, 'formatFailure' | 'onArrival' | 'onFailure'> {
   return {
-    formatFailure: problemOf,
+    formatFailure: formatProblem,
     onArrival: (exchange) => {
       if (isUnderApi(exchange)) cors.addHeaders(exchange)
     },

@@ -10,7 +10,7 @@ export const idempotencyKeyPattern = '^(?:[!#-~][!-~]{0,254}|"(?:[!#-\\[\\]-~]|\
 const pattern = new RegExp(idempotencyKeyPattern)
 
 /** Returns the Idempotency-Key of a request, or null if it has none. Throws `malformed_request`. */
-export function idempotencyKeyOf({ headers }: Exchange): string | null {
+export function readIdempotencyKey({ headers }: Exchange): string | null {
   const value = headers['idempotency-key']
   if (value === undefined) return null
   const key = parseIdempotencyKey(value as string)
@@ -28,7 +28,7 @@ export function parseIdempotencyKey(value: string): string | null {
 }
 
 /** Returns the claim on the Idempotency-Key, or null. Omitted fields do not count, so that a release may add fields. */
-export function claimOf(
+export function toClaim(
   exchange: Exchange,
   { actor, fields }: Admitted,
   name: string | null,

@@ -89,7 +89,7 @@ export interface Admitted {
 }
 
 /** Returns the `{id}` of the path, or another parameter. Throws `not_found` if it cannot be an id. */
-export function idOf({ params }: Pick<Exchange, 'params'>, what: string, name = 'id'): number {
+export function readId({ params }: Pick<Exchange, 'params'>, what: string, name = 'id'): number {
   const id = params[name] ?? ''
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name the ${what}.`)
@@ -135,8 +135,8 @@ export const bodyFailures: readonly ApiErrorCode[] = [
 export const idempotencyFailures: readonly ApiErrorCode[] = ['idempotency_in_progress', 'idempotency_key_reused']
 
 /** Describes the five operations of a resource. Updates have two methods. */
-export function operationsOf(plural: ResourceName, described: Described): Operations {
-  return { ...readOperationsOf(plural, { ...described, scope: `${plural}:read` }), ...writesOf(plural, described) }
+export function describeOperations(plural: ResourceName, described: Described): Operations {
+  return { ...describeReads(plural, { ...described, scope: `${plural}:read` }), ...describeWrites(plural, described) }
 }
 
 interface DescribedReads<Query> extends Pick<Described, 'description' | 'record' | 'example'> {
@@ -145,11 +145,11 @@ interface DescribedReads<Query> extends Pick<Described, 'description' | 'record'
 }
 
 /** Describes the operations that list and show the records of a resource. */
-export function readOperationsOf<Query>(
+export function describeReads<Query>(
   plural: keyof typeof resources | 'events',
   described: DescribedReads<Query>,
 ): { readonly list: ListOperation<Query>; readonly show: Operation } {
-  const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
+  const { ofList, ofRecord, named, recordResponse, singular } = describeParts(plural, described)
   const { scope } = described
   return {
     list: {
@@ -162,7 +162,7 @@ export function readOperationsOf<Query>(
       query: described.listQuery,
       headers: conditions,
       refused: { per_page: '20', sort_by: 'created_at' },
-      success: pageOf(plural, singular, described),
+      success: describePage(plural, singular, described),
       failures: ['precondition_failed', 'validation_failed'],
     },
     show: {
@@ -184,8 +184,8 @@ const deletionFailures: readonly ApiErrorCode[] = [
   'validation_failed',
 ]
 
-function writesOf(plural: ResourceName, described: Described): Omit<Operations, 'list' | 'show'> {
-  const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
+function describeWrites(plural: ResourceName, described: Described): Omit<Operations, 'list' | 'show'> {
+  const { ofList, ofRecord, named, recordResponse, singular } = describeParts(plural, described)
   const { record, store, update, delete: deletion } = described
   const scope = `${plural}:write` as const
   const patch: WithBody = {
@@ -238,7 +238,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
   }
 }
 
-function partsOf(
+function describeParts(
   plural: keyof typeof resources | 'events',
   { description, record, example }: Pick<Described, 'description' | 'record' | 'example'>,
 ) {
@@ -272,7 +272,7 @@ const pageUrl = (description: string) => Type.String({ format: 'uri', descriptio
 const nullable = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
 
 /** Describes the response with a page of records. */
-export function pageOf(
+export function describePage(
   plural: string,
   singular: string,
   { record, example }: Pick<Described, 'record' | 'example'>,

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { hasHeader, setHeader } from '../http/response.ts'
-import { networkOf } from '../lib/ip-address.ts'
+import { toNetwork } from '../lib/ip-address.ts'
 import { RateCounter, type RateLimitUsage, windowMs } from '../limits/rate-counter.ts'
 import { CountSync } from '../limits/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -68,13 +68,13 @@ export class RateLimits {
 
   /** Counts a failed authentication of the network. Valid keys are not affected, so that clients can't lock out others. */
   countFailedAuthentication(exchange: Exchange): Failure | undefined {
-    return this.#count('address', networkOf(exchange.clientAddress), 1, exchange)
+    return this.#count('address', toNetwork(exchange.clientAddress), 1, exchange)
   }
 
   /** Adds the headers of the client's network to a response that did not require a key. */
   addNetworkHeaders(exchange: Exchange): void {
     if (this.perMinute === null || hasHeader(exchange, 'ratelimit')) return
-    this.#add('address', networkOf(exchange.clientAddress), 0, exchange)
+    this.#add('address', toNetwork(exchange.clientAddress), 0, exchange)
   }
 
   #count(policy: Policy, subject: string, requests: number, exchange: Exchange): Failure | undefined {

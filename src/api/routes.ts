@@ -1,11 +1,11 @@
-import { actorOf } from '../access/actor.ts'
+import { createActor } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
-import { type PageQuery, pageRequestOf } from '../forms/list-query.ts'
-import { conditionOf } from '../http/conditions.ts'
+import { type PageQuery, toPageRequest } from '../forms/list-query.ts'
+import { readCondition } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
-import { addHeader, entityTagOf, type Sent, send, sendJson } from '../http/response.ts'
+import { addHeader, formatEntityTag, type Sent, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
@@ -16,16 +16,16 @@ import type { Versioned } from '../storage/records.ts'
 import { readBody } from './body.ts'
 import { recordText, sendPage, sendRecord } from './envelopes.ts'
 import type { Insertion, ResourceHandlers } from './handlers.ts'
-import { claimOf, idempotencyKeyOf } from './idempotency.ts'
+import { readIdempotencyKey, toClaim } from './idempotency.ts'
 import {
   type Admitted,
   apiPrefix,
   type Body,
-  idOf,
   type KeyActor,
   type ListOperation,
   type Operation,
   type Operations,
+  readId,
 } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { findWarnings } from './warnings.ts'
@@ -68,7 +68,7 @@ export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: 
     if (scope !== null) requireScope(key, scope)
     const fields = body === undefined ? noFields : await readBody(exchange, body)
     if (fields instanceof Failure) return fields
-    return handler(exchange, { actor: actorOf(key, exchange.id), fields })
+    return handler(exchange, { actor: createActor(key, exchange.id), fields })
   }
 
   return {
@@ -113,11 +113,11 @@ export type PublicAddress = (exchange: Exchange) => string
 /** Returns `baseUrl` for every request, or if it is null, the address that the request was sent to. */
 export function publicAddress(baseUrl: string | null): PublicAddress {
   if (baseUrl !== null) return () => baseUrl
-  return ({ protocol, host, request }) => `${protocol.toLowerCase()}://${host || addressOf(request.socket)}`
+  return ({ protocol, host, request }) => `${protocol.toLowerCase()}://${host || formatAddress(request.socket)}`
 }
 
 /** Returns the address that a request was sent to. Only HTTP/1.0 requests may lack a Host header. */
-function addressOf({ localAddress = 'localhost', localPort }: Exchange['request']['socket']): string {
+function formatAddress({ localAddress = 'localhost', localPort }: Exchange['request']['socket']): string {
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }
 
@@ -128,7 +128,7 @@ export function listRoute<Query extends PageQuery, Shown>(
   read: (account: number, query: Query, exchange: Exchange) => Promise<Page<Shown>>,
 ): void {
   api.add(list, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
+    const condition = readCondition(exchange)
     const query = list.query.check(exchange.query)
     if (query instanceof Failure) return query
     const respond = async () => {
@@ -155,8 +155,8 @@ export function readRoutes<Query extends PageQuery, Shown>(
   listRoute(api, list, (account, query) => reads.list(account, query))
 
   api.add(show, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const record = await reads.find(actor.account, idOf(exchange, singular))
+    const condition = readCondition(exchange)
+    const record = await reads.find(actor.account, readId(exchange, singular))
     return sendRecord(exchange, found(record, singular), condition)
   })
 }
@@ -174,9 +174,9 @@ export function storeRoute<Shown extends { readonly id: number }>(
   { insertion, onStored, warnings = () => [] }: Stores<Shown>,
 ): void {
   api.add(store, async (exchange, admitted) => {
-    const key = idempotencyKeyOf(exchange)
+    const key = readIdempotencyKey(exchange)
     const insert = await insertion(exchange, admitted)
-    const claim = claimOf(exchange, admitted, key, store.body.form)
+    const claim = toClaim(exchange, admitted, key, store.body.form)
     let stored: { readonly record: Shown; readonly body: string } | undefined
     const response = await idempotentRequests.run(claim, async (db) => {
       const { record, version, secrets } = await insert(db)
@@ -184,7 +184,7 @@ export function storeRoute<Shown extends { readonly id: number }>(
       const warned = await findWarnings({ warnings }, db, admitted.actor, record, admitted.fields)
       const body = recordText(record, warned)
       stored = { record, body: secrets === undefined ? body : recordText({ ...record, ...secrets }, warned) }
-      return { status: 201, location, etag: entityTagOf(version), body }
+      return { status: 201, location, etag: formatEntityTag(version), body }
     })
     if (stored !== undefined) await onStored?.(stored.record, exchange)
     return sendStored(exchange, { ...response, ...(stored && { body: stored.body }) })
@@ -203,7 +203,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   const { store, put, patch, delete: remove } = operations
 
   readRoutes(api, resource.singular, operations, {
-    list: (account, query) => handlers.list(account, pageRequestOf(query, resource)),
+    list: (account, query) => handlers.list(account, toPageRequest(query, resource)),
     find: (account, id) => handlers.find(account, id),
   })
 
@@ -214,16 +214,16 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   })
 
   api.add([put, patch], async (exchange, { actor, fields }) => {
-    const condition = conditionOf(exchange)
-    const id = idOf(exchange, resource.singular)
+    const condition = readCondition(exchange)
+    const id = readId(exchange, resource.singular)
     const changed = await handlers.change(actor, id, fields, condition)
     const warnings = await findWarnings(handlers, storage, actor, changed.record, fields)
     return sendRecord(exchange, changed, null, warnings)
   })
 
   api.add(remove, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const id = idOf(exchange, resource.singular)
+    const condition = readCondition(exchange)
+    const id = readId(exchange, resource.singular)
     await handlers.remove(actor, id, exchange.query, condition)
     return send(exchange, 204)
   })

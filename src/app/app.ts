@@ -92,7 +92,7 @@ function buildSources({ storage, logger }: AppOptions, clicks: Clicks): VisitorS
   const salts = new Salts(storage)
   return new VisitorSources({
     loadCountries: () => clicks.countries(),
-    saltOf: (dayStartMs) => salts.of(dayStartMs),
+    findSalt: (dayStartMs) => salts.of(dayStartMs),
     onProblem: (error) => logger.warn({ err: error }, 'the countries of visitors are unknown'),
   })
 }

@@ -10,7 +10,7 @@ import { type ProofSource, prove } from '../imports/proof.ts'
 import { fingerprintOfInstance } from '../instance/store.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
-import { answersOf } from '../redirect/explain.ts'
+import { createOwnAnswers } from '../redirect/explain.ts'
 import type { Storage } from '../storage/port.ts'
 
 interface Options extends Pick<Config, 'shortUrl' | 'urlSchemes' | 'proofHosts'> {
@@ -51,7 +51,7 @@ export function buildImports(
 /** Returns the function that proves imports. */
 export function prover(storage: Storage, shortUrl: ShortUrl, hosts: ProofHosts) {
   const services = new OldServices({ hosts })
-  const ownAnswers = answersOf(storage, shortUrl)
+  const ownAnswers = createOwnAnswers(storage, shortUrl)
   return async (source: ProofSource, signal: AbortSignal): Promise<void> => {
     const { position } = await storage.changesAfter(null)
     return prove(source, { services, fingerprint: fingerprintOfInstance(position.database), ownAnswers }, signal)

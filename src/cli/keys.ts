@@ -1,7 +1,7 @@
 import { scopes } from '../access/actor.ts'
 import { StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
+import { createKey, type IssuedKey, type Key, keyStatus, listKeys, revokeKey, rotateKey } from '../keys/store.ts'
 import { textWarnings } from '../names/suspicious-values.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
@@ -104,7 +104,7 @@ async function chooseKey(db: Db, reference: string): Promise<Key> {
   const all = await listKeys(db, null)
   const withId = all.filter(({ id }) => String(id) === reference)
   const keys = withId.length > 0 ? withId : all.filter(({ name }) => name === reference)
-  const active = keys.filter((key) => statusOf(key) === 'active')
+  const active = keys.filter((key) => keyStatus(key) === 'active')
   const [key, ...others] = active.length > 0 ? active : keys
   if (key === undefined) {
     const problem = positiveInteger(reference) !== undefined ? `Key ${reference} doesn't exist` : 'No key has that name'
@@ -120,7 +120,7 @@ function formatIssued({ key, secret }: IssuedKey, isJson: boolean): string {
 }
 
 function withStatus(key: Key) {
-  return { ...key, status: statusOf(key) }
+  return { ...key, status: keyStatus(key) }
 }
 
 function keyTable(keys: readonly Key[]): string {
@@ -129,7 +129,7 @@ function keyTable(keys: readonly Key[]): string {
     String(key.account_id),
     key.name,
     `${key.first_characters}…${key.last_characters}`,
-    statusOf(key),
+    keyStatus(key),
     key.scopes.join(','),
     key.created_at,
     key.expires_at ?? 'never',

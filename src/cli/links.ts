@@ -4,7 +4,7 @@ import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { deletionQuery, insertRecord } from '../api/handlers.ts'
 import { findWarnings } from '../api/warnings.ts'
-import { pageRequestOf } from '../forms/list-query.ts'
+import { toPageRequest } from '../forms/list-query.ts'
 import { quantity } from '../lib/format.ts'
 import { listLinksQuery } from '../links/filters.ts'
 import { linkWarnings } from '../links/link-warnings.ts'
@@ -13,7 +13,7 @@ import { type Link, linkOf, storeLink, updateLink } from '../links/schema.ts'
 import { explainer } from '../redirect/explain.ts'
 import { resources } from '../resources.ts'
 import { type Explanation, explainQuery } from '../rules/explanation.ts'
-import { type RedirectRule, rulesOf } from '../rules/rule.ts'
+import { parseRules, type RedirectRule } from '../rules/rule.ts'
 import { conditionText, describeDecision, describeOutcome } from '../rules/words.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
@@ -55,7 +55,7 @@ export const linkCommands = {
   list: listCommand(
     'links',
     listLinksQuery,
-    async (db, account, query) => (await openLinks(db)).handlers.list(account, pageRequestOf(query, resources.links)),
+    async (db, account, query) => (await openLinks(db)).handlers.list(account, toPageRequest(query, resources.links)),
     linkTable,
   ),
 
@@ -86,7 +86,7 @@ export const linkCommands = {
       const explanation = await submit(explainQuery, fields, () => explain(account, row.id, fields))
       if (isJson) return json(explanation)
       const { timeZone } = calendarOf(await findTimeZones(db, account))
-      return explanationText(explanation, rulesOf(row), timeZone)
+      return explanationText(explanation, parseRules(row), timeZone)
     },
   }),
 

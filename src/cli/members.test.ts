@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newPlace, typed } from '../../test/command-line.ts'
 import { newMember } from '../../test/members.ts'
-import { actorOf } from '../access/actor.ts'
+import { createActor } from '../access/actor.ts'
 import { createKey } from '../keys/store.ts'
 import { findInvitationByToken, joinAccount } from '../members/invitations.ts'
 import { insertPerson } from '../members/store.ts'
@@ -11,7 +11,7 @@ import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
 const newKey = (storage: Storage, { account, id }: MemberId, name: string) => {
-  const ben = actorOf({ account, kind: 'member', id, name: 'Ben', scopes: ['*'] }, null)
+  const ben = createActor({ account, kind: 'member', id, name: 'Ben', scopes: ['*'] }, null)
   return createKey(storage, ben, { name, scopes: ['*'], lifetimeMs: null })
 }
 

@@ -2,12 +2,12 @@
 
 import { found, StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { listActiveKeysOf } from '../keys/store.ts'
+import { listActiveMemberKeys } from '../keys/store.ts'
 import { quantity } from '../lib/format.ts'
 import { removeMember } from '../members/changes.ts'
 import { forgetMember } from '../members/forgetting.ts'
 import { createInvitation, deleteInvitation, findInvitation } from '../members/invitations.ts'
-import { invitationOf, listMembers, listShownInvitations, updateRole } from '../members/routes.ts'
+import { listMembers, listShownInvitations, toInvitation, updateRole } from '../members/routes.ts'
 import {
   type Invitation,
   invitationOperations,
@@ -16,7 +16,7 @@ import {
   removeMemberQuery,
   storeInvitation,
 } from '../members/schema.ts'
-import { memberOf, memberRecords, memberWarnings } from '../members/store.ts'
+import { memberRecords, memberWarnings, toMember } from '../members/store.ts'
 import { invitationUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
@@ -55,7 +55,7 @@ export const memberCommands = {
       const { id } = await chooseMember(db, account, operand)
       const { record } = await submit(updateForm, fields, () => updateRole(db, actor, id, fields, null))
       writeWarnings(terminal, warningsAbout(memberWarnings(record), fields))
-      return isJson ? json(memberOf(record)) : `${record.name} has the role ${record.role}.`
+      return isJson ? json(toMember(record)) : `${record.name} has the role ${record.role}.`
     },
   }),
 
@@ -103,7 +103,7 @@ backups that exist already keep the name.`,
 
 /** Returns what happens to the active keys that a member created, as a sentence; '' if there are none. */
 async function effectOnKeys(db: Db, account: number, { id }: Member, keepsKeys: boolean): Promise<string> {
-  const own = await listActiveKeysOf(db, account, id)
+  const own = await listActiveMemberKeys(db, account, id)
   if (own.length === 0) return ''
   const keys = `${quantity(own.length, 'key')} (${own.map(({ name }) => name).join(', ')})`
   return ` This ${keepsKeys ? 'keeps' : 'revokes'} ${keys}.`
@@ -137,7 +137,7 @@ export const invitationCommands = {
       const { invitation, secret } = await createInvitation(db, actor, values)
       const url = invitationUrl(base, secret)
       await warnUnlessListening(base, err)
-      return isJson ? json({ ...invitationOf(invitation.record), url }) : url
+      return isJson ? json({ ...toInvitation(invitation.record), url }) : url
     },
   }),
 
@@ -154,7 +154,7 @@ export const invitationCommands = {
       if (id === undefined) throw new WrongUse('ID must be the ID of an invitation.')
       const { record } = found(await findInvitation(db, account, id), 'invitation')
       await deleteInvitation(db, actor, id)
-      return isJson ? json(invitationOf(record)) : `Invitation ${id} was revoked.`
+      return isJson ? json(toInvitation(record)) : `Invitation ${id} was revoked.`
     },
   }),
 }

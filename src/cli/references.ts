@@ -12,7 +12,7 @@ import { findLinkByShortUrl, findPastedAddress } from '../links/link-list.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findAddressesByAlias, findLinksByAlias } from '../links/store.ts'
 import type { Member } from '../members/schema.ts'
-import { memberOf, memberRecords, membersWithEmail } from '../members/store.ts'
+import { memberRecords, membersWithEmail, toMember } from '../members/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { spaceRecords, spacesNamed } from '../spaces/store.ts'
@@ -92,7 +92,7 @@ export async function chooseMember(db: Db, account: number, reference: string, l
     const list = `To see all members, run "${program} members list".`
     throw new StartupFailure(`${label}: The account has no member "${text}". ${list}`)
   }
-  if (others.length === 0) return memberOf(member.record)
+  if (others.length === 0) return toMember(member.record)
   const ids = formatSome([member.record.id, ...others].map(String))
   throw new WrongUse(`${label}: Several members have the email address ${text}. Use an ID instead: ${ids}.`)
 }

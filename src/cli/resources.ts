@@ -8,7 +8,7 @@ import { domainOperations } from '../domains/operations.ts'
 import { countAddresses } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
+import { type ListQuery, type PageQuery, toPageRequest } from '../forms/list-query.ts'
 import { quantity } from '../lib/format.ts'
 import { countLinksIn } from '../links/store.ts'
 import { noAppLinks } from '../names/app-links.ts'
@@ -91,7 +91,7 @@ function operandOf(kind: KindName) {
 function commandsOf(kind: KindName): Readonly<Record<string, Command>> {
   const { operations } = kinds[kind]
   const readList = async (db: Storage, account: number, query: ListQuery) =>
-    (await actionsOn(kind, db)).list(account, pageRequestOf(query, resources[`${kind}s`]))
+    (await actionsOn(kind, db)).list(account, toPageRequest(query, resources[`${kind}s`]))
   return {
     create: createCommand(kind),
     list: listCommand(`${kind}s`, operations.list.query, readList, recordTable),

@@ -90,7 +90,7 @@ export function readOwnUrl(stored: string | null): string | null {
     const known = read('BASE_URL') ?? stored
     if (known !== null) return known
     const api = readListeners(read).listeners.find(({ name }) => name === 'api')
-    return api === undefined || api.port === 0 ? null : localUrlOf(api)
+    return api === undefined || api.port === 0 ? null : formatLocalUrl(api)
   })
 }
 
@@ -197,12 +197,12 @@ function readListeners(read: Read) {
 }
 
 /** Returns the URL of a listener for clients on this machine: with `localhost`, unless only another address is bound. */
-export function localUrlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  return urlOf({ host: /^(0\.0\.0\.0|::|127\.0\.0\.1)$/.test(host) ? 'localhost' : host, port })
+export function formatLocalUrl({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
+  return formatUrl({ host: /^(0\.0\.0\.0|::|127\.0\.0\.1)$/.test(host) ? 'localhost' : host, port })
 }
 
 /** Returns the URL with the address that is bound. */
-export function urlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
+export function formatUrl({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 

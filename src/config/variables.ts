@@ -62,7 +62,7 @@ export function readVariables<T>(env: Environment, work: (read: Read) => T): T {
   const result = work((name, check) => {
     try {
       const [fallback, parse] = variables[name]
-      const value = parse(textOf(env, name) ?? fallback) as Value<typeof name>
+      const value = parse(readText(env, name) ?? fallback) as Value<typeof name>
       check?.(value)
       return value
     } catch (error) {
@@ -75,18 +75,18 @@ export function readVariables<T>(env: Environment, work: (read: Read) => T): T {
 }
 
 /** Returns the trimmed text of the variable or of the file in `NAME_FILE`; undefined if neither is set. */
-function textOf(env: Environment, name: string): string | undefined {
+function readText(env: Environment, name: string): string | undefined {
   const direct = env[name]?.trim()
   const path = env[`${name}_FILE`]?.trim()
   if (!path) return direct || undefined
   if (direct) throw new Error(`and ${name}_FILE are both set. Set only one of them.`)
-  const text = contentOf(path, name).trim()
+  const text = readContent(path, name).trim()
   // The default must not replace a secret whose file is empty.
   if (text === '') throw new Error(`can't be read: the file in ${name}_FILE is empty.`)
   return text
 }
 
-function contentOf(path: string, name: string): string {
+function readContent(path: string, name: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

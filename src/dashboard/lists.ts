@@ -1,7 +1,7 @@
 /** Lists: the URL contains the entire state, so that back, reload and sharing work. */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
+import { type ListQuery, type PageQuery, toPageRequest } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type IconName, icon } from '../frame/icons.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
@@ -95,7 +95,7 @@ export class ListState<Query extends PageQuery = ListQuery> {
 
 /** Returns the function that returns the page of a resource to read from storage. */
 export function requestsOf(resource: Resource): (query: ListQuery) => PageRequest {
-  return (query) => pageRequestOf(query, resource)
+  return (query) => toPageRequest(query, resource)
 }
 
 /** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */

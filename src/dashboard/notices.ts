@@ -11,7 +11,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { type Html, html } from '../http/html.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
-import { type ShortUrl, shortUrlOf } from '../names/short-url.ts'
+import { formatShortUrl, type ShortUrl } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { changes, messages, type Notice, undone, warnings } from './notice-messages.ts'
@@ -150,6 +150,7 @@ async function findNamed(
 async function findDeleted(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<Named> {
   const [event] = await endOfBatch(db, account, batch, 'asc', 1)
   if (event === undefined) return {}
-  const name = event.record === 'link' ? shortUrlText(shortUrlOf(event.name, shortUrl)) : domainToUnicode(event.name)
+  const name =
+    event.record === 'link' ? shortUrlText(formatShortUrl(event.name, shortUrl)) : domainToUnicode(event.name)
   return { name, deleted: event.changes === null ? 'deleted permanently' : 'deleted' }
 }

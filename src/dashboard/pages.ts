@@ -1,12 +1,12 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
-import { actorOf, type Identity, type NeededScope } from '../access/actor.ts'
+import { createActor, type Identity, type NeededScope } from '../access/actor.ts'
 import { requireScope, scopesOfRole } from '../access/roles.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
 import { Failure } from '../errors.ts'
 import { readScheme } from '../frame/document.ts'
 import { receiveBody } from '../http/body.ts'
-import { addEntityTag, conditionOf } from '../http/conditions.ts'
+import { addEntityTag, readCondition } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
 import type { Html } from '../http/html.ts'
@@ -17,7 +17,7 @@ import type { Semaphore } from '../lib/semaphore.ts'
 import { listPersonAccounts } from '../members/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Session } from '../sessions/session.ts'
-import { findSession, ownerOf, removeSession } from '../sessions/store.ts'
+import { findSession, removeSession, sessionOwner } from '../sessions/store.ts'
 import { sessionCookie } from '../sessions/token.ts'
 import type { Storage } from '../storage/port.ts'
 import {
@@ -189,7 +189,7 @@ export class PageServer implements Pages {
   /** Continues this browser with the secret of a new session. Ends its previous session: secrets never outlive a sign-in. */
   async signIn(exchange: Exchange, secret: string): Promise<void> {
     const before = await this.sessionOf(exchange)
-    if (before !== undefined) await removeSession(this.#services.storage, ownerOf(before), before.id)
+    if (before !== undefined) await removeSession(this.#services.storage, sessionOwner(before), before.id)
     sessionCookie.set(exchange, this.isSecure(exchange), secret)
   }
 
@@ -253,7 +253,8 @@ export class PageServer implements Pages {
 
   /** Sends a page to its script. The response for an unchanged page is 304. */
   #sendIfChanged(exchange: Exchange, page: Html): Sent {
-    if (!addEntityTag(exchange, fingerprintOfParts(page), conditionOf(exchange))) return this.send(exchange, 200, page)
+    if (!addEntityTag(exchange, fingerprintOfParts(page), readCondition(exchange)))
+      return this.send(exchange, 200, page)
     addHeaders(exchange, responseHeaders)
     return sendNotModified(exchange)
   }
@@ -285,7 +286,7 @@ function redirectForRepeat(result: PageContent | Redirect): Redirect | null {
 
 function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRequest {
   const { account } = session
-  const actor = actorOf(identityOf(session), exchange.id)
+  const actor = createActor(identityOf(session), exchange.id)
   return { exchange, session, account: account.id, actor, query: exchange.query, fields }
 }
 

@@ -58,7 +58,7 @@ function fileRule(description: string, shape: string, check: Check): Rule<string
       const { value, reader } = read
       const other = check(value)
       if (other === null) return text
-      return new Refusal('not_allowed.json', { shape, ...reader.positionOf(reader.starts[other] ?? before.length) })
+      return new Refusal('not_allowed.json', { shape, ...reader.positionAt(reader.starts[other] ?? before.length) })
     },
   }
 }

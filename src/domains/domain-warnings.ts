@@ -1,5 +1,5 @@
 /** Warnings about the values of domains, and about short links that apps open without a visit. */
-import { pathOf } from '../names/short-url.ts'
+import { encodeAlias } from '../names/short-url.ts'
 import { urlWarnings } from '../names/suspicious-values.ts'
 import { Warning } from '../warnings.ts'
 import type { Domain } from './schema.ts'
@@ -16,16 +16,16 @@ interface Apps {
 export function domainWarnings(domain: Domain): Warning[] {
   return [
     ...(['homepage_url', 'not_found_url'] as const).flatMap((field) => urlWarnings(field, domain[field] ?? '')),
-    ...warningsOf(domain, 'the links that this file covers', ({ opens }) => opens !== opensNothing),
+    ...collectWarnings(domain, 'the links that this file covers', ({ opens }) => opens !== opensNothing),
   ]
 }
 
 /** Returns a warning for each file that lets an app open the link with this alias on the domain. */
 export function coveringWarnings(files: Files, alias: string): Warning[] {
-  return warningsOf(files, 'this link', ({ opens }) => opens(`/${pathOf(alias)}`))
+  return collectWarnings(files, 'this link', ({ opens }) => opens(`/${encodeAlias(alias)}`))
 }
 
-function warningsOf(files: Files, links: string, covers: (apps: Apps) => boolean): Warning[] {
+function collectWarnings(files: Files, links: string, covers: (apps: Apps) => boolean): Warning[] {
   return fields.flatMap((field) => {
     const text = files[field]
     const apps = text === null ? [] : (field === 'asset_links' ? androidApps : iosApps)(JSON.parse(text)).filter(covers)

@@ -1,5 +1,5 @@
 import { deletionQuery } from '../api/handlers.ts'
-import { operationsOf } from '../api/operations.ts'
+import { describeOperations } from '../api/operations.ts'
 import { form, optional } from '../forms/form.ts'
 import { oneOf } from '../forms/rules.ts'
 import { domainSchema, listDomainsQuery, storeDomain, updateDomain } from './schema.ts'
@@ -9,7 +9,7 @@ export const removeDomainQuery = form({
   links: optional(oneOf(['delete'], '`delete` deletes the links and further addresses on the domain too.'), null),
 })
 
-export const domainOperations = operationsOf('domains', {
+export const domainOperations = describeOperations('domains', {
   description:
     'Host names for short links. Each can have a homepage URL, a URL for unknown links, and the files that let apps open its links.',
   record: domainSchema,

@@ -1,7 +1,7 @@
 import type { Static, TString } from 'typebox'
 import { clearable, fixed, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timestamps } from '../forms/json-schema.ts'
-import { listQueryOf } from '../forms/list-query.ts'
+import { createListQuery } from '../forms/list-query.ts'
 import { urlOrNull, webUrl } from '../forms/rules.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
@@ -75,4 +75,4 @@ export const updateDomain = form(
   assigned,
 )
 
-export const listDomainsQuery = listQueryOf(resources.domains)
+export const listDomainsQuery = createListQuery(resources.domains)

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Actor } from '../access/actor.ts'
 import { isLogo } from '../qr/code.ts'
-import { findQrStyle, qrStylesOf, storeQrStyle } from '../qr/store.ts'
+import { findQrStyle, readQrStyles, storeQrStyle } from '../qr/store.ts'
 import { type QrStyle, qrStyleForm, storedStyle } from '../qr/style.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
@@ -9,10 +9,10 @@ import {
   checkedRecord,
   InvalidRecord,
   type Members,
+  parseTimes,
   type Store,
   storedOrKnown,
   type Transferable,
-  timesOf,
 } from '../transfer/transferable.ts'
 import { storeDomain } from './schema.ts'
 import { domainRecords, findDomainByName, insertDomain } from './store.ts'
@@ -24,7 +24,7 @@ export const domainTransfer: Transferable = {
   after: async (db, account, after, limit) => {
     const domains = await domainRecords.listAfter(db, account, after, limit)
     const ids = domains.map(({ id }) => id)
-    const styles = ids.length === 0 ? new Map() : await qrStylesOf(db, account, ids)
+    const styles = ids.length === 0 ? new Map() : await readQrStyles(db, account, ids)
     return domains.map(({ name_unicode: _, ...line }) => {
       const style = styles.get(line.id)
       return style === undefined ? line : { ...line, qr_style: storedStyle(style) }
@@ -35,7 +35,7 @@ export const domainTransfer: Transferable = {
 
 function readDomain({ qr_style, ...members }: Members): Store {
   const { name, ...settings } = checkedRecord(storeDomain.read(members))
-  const times = timesOf(members)
+  const times = parseTimes(members)
   const style = qr_style === undefined ? undefined : readQrStyle(qr_style)
   return (tx, { actor }) =>
     storedOrKnown(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { transactionOf } from '../storage/port.ts'
+import { createTransaction } from '../storage/port.ts'
 import type { NewEvent } from './event.ts'
 import { recordEvents } from './log.ts'
 
@@ -20,7 +20,7 @@ test('makes events while it stores them, so that few are in memory', async (t) =
     }
   }
   const count = await storage.write((tx) => {
-    const counting = transactionOf((statement) => {
+    const counting = createTransaction((statement) => {
       statements += 1
       return tx.execute(statement)
     }, tx.newIds)

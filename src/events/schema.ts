@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { type ActorKind, actorKinds } from '../access/actor.ts'
 import { type Form, form, optional } from '../forms/form.ts'
 import { idSchema, orNull, Type, timeSchema } from '../forms/json-schema.ts'
-import { type PageQuery, pageConflicts, pageFields, pageOf } from '../forms/list-query.ts'
+import { type PageQuery, pageConflicts, pageFields, toPage } from '../forms/list-query.ts'
 import { boundedText, day, integer, oneOf } from '../forms/rules.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { PageRequest } from '../storage/port.ts'
@@ -166,7 +166,7 @@ export function eventPageOf(query: EventsQuery, days: Days): PageRequest {
     ...(to !== null && { before: timeOf(to + 1) }),
   }
   return {
-    ...{ search: [], searchIn: [], filter: Object.fromEntries(filter), ...pageOf(query) },
+    ...{ search: [], searchIn: [], filter: Object.fromEntries(filter), ...toPage(query) },
     ...(from !== null || to !== null ? { ranges: { created_at: range } } : {}),
   }
 }

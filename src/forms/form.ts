@@ -52,24 +52,24 @@ export type LabelsOf<F> = F extends Form<infer Values> ? Readonly<Record<keyof V
 
 /** A field that must be sent with a value. `absent` returns the violation otherwise. */
 export function required<T>(rule: Rule<T>, absent = missing): Field<T> {
-  return { ...fieldOf(rule, absent, absent), required: true }
+  return { ...createField(rule, absent, absent), required: true }
 }
 
 /** A field that is `fallback` if absent or empty. */
 export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
   const schema = fallback === null || fallback === undefined ? rule.schema : { ...rule.schema, default: fallback }
   const absent = () => fallback
-  return { ...fieldOf<T | F>(rule, absent, absent), schema, acceptsEmpty: true }
+  return { ...createField<T | F>(rule, absent, absent), schema, acceptsEmpty: true }
 }
 
 /** A field of a change: undefined if absent, and invalid if empty. */
 export function change<T>(rule: Rule<T>): Field<T | undefined> {
-  return fieldOf<T | undefined>(rule, unsent, missing)
+  return createField<T | undefined>(rule, unsent, missing)
 }
 
 /** A field of a change: undefined if absent, and null, which clears it, if empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
-  return { ...fieldOf<T | null | undefined>(rule, unsent, () => null), acceptsEmpty: true }
+  return { ...createField<T | null | undefined>(rule, unsent, () => null), acceptsEmpty: true }
 }
 
 /** A field with a list of texts; `absent` if it was not sent. The first of several texts that differ only in case counts. */
@@ -83,16 +83,16 @@ export function list<const Absent>(
   const read = (raw: unknown) => {
     if (raw === undefined) return absent
     if (raw === repeated) return new Refusal('not_single.list')
-    const texts = raw === null ? [] : textsOf(raw, most)
+    const texts = raw === null ? [] : readTexts(raw, most)
     if (texts instanceof Refusal) return texts
-    const values = valuesOf(texts, rule)
+    const values = parseValues(texts, rule)
     return Array.isArray(values) && values.length > most ? new Refusal('too_many', { most }) : values
   }
   return { schema, required: false, acceptsEmpty: true, list: true, read }
 }
 
 /** Returns the values of texts, without values that differ from an earlier one only in case. */
-function valuesOf(texts: readonly string[], rule: Rule<string>): string[] | Refusal {
+function parseValues(texts: readonly string[], rule: Rule<string>): string[] | Refusal {
   const values = new Map<string, string>()
   for (const text of texts) {
     const value = rule.parse(text)
@@ -107,12 +107,12 @@ function valuesOf(texts: readonly string[], rule: Rule<string>): string[] | Refu
 const maxTexts = 1_000
 
 /** Returns the non-empty texts in a list. */
-function textsOf(raw: unknown, most: number): string[] | Refusal {
+function readTexts(raw: unknown, most: number): string[] | Refusal {
   const texts: string[] = []
   const items: readonly unknown[] = Array.isArray(raw) ? raw : [raw]
   if (items.length > maxTexts) return new Refusal('too_many', { most })
   for (const item of items) {
-    const text = textOf(item, {})
+    const text = readText(item, {})
     if (text instanceof Refusal) return text
     if (Array.isArray(raw) && text.includes(',')) return new Refusal('invalid_character.comma')
     const parts = text.split(',', maxTexts + 1)
@@ -124,18 +124,18 @@ function textsOf(raw: unknown, most: number): string[] | Refusal {
 
 /** A field that cannot change but may be sent back. The value is the text, for a comparison; undefined if absent. */
 export function fixed(schema: TSchema, { number = false } = {}): Field<string | undefined> {
-  return fieldOf<string | undefined>({ schema, number, parse: (text) => text }, unsent, () => '')
+  return createField<string | undefined>({ schema, number, parse: (text) => text }, unsent, () => '')
 }
 
 const unsent = () => undefined
 
 type Absence<T> = () => T | Refusal
 
-function fieldOf<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
+function createField<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
   const read = (raw: unknown) => {
     if (raw === undefined) return absent()
     if (raw === null) return empty()
-    const text = textOf(raw, rule)
+    const text = readText(raw, rule)
     if (typeof text !== 'string') return text
     return text === '' ? empty() : parse(text, typeof raw === 'string' ? raw : text)
   }
@@ -184,7 +184,7 @@ function unknownFieldViolations(input: Fields, names: readonly string[], ignored
   })
 }
 
-function textOf(raw: unknown, { number, boolean, multiline }: Partial<Rule<unknown>>): string | Refusal {
+function readText(raw: unknown, { number, boolean, multiline }: Partial<Rule<unknown>>): string | Refusal {
   if (raw === repeated || Array.isArray(raw)) return notSingle
   if (typeof raw !== 'string') {
     if (!(number || boolean)) return new Refusal('not_a_string')

@@ -51,7 +51,7 @@ type Filters = Readonly<Record<string, Field<string | number | readonly number[]
 const recentClicks = '`clicks_30d` counts human clicks today and on the 29 days before, in the account’s time zone.'
 
 /** Returns the form of list parameters. `sortNote` is a sentence about the sort orders. */
-export function listQueryOf(
+export function createListQuery(
   { searched, sorts, searchesWords = false }: Resource,
   filters: Filters = {},
   sortNote?: string,
@@ -86,7 +86,7 @@ export function pageFields(sorts: readonly string[], order: string) {
 const flags: Readonly<Record<string, number>> = { true: 1, false: 0 }
 
 /** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */
-export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest {
+export function toPageRequest(query: ListQuery, resource: Resource): PageRequest {
   const { filters, searched, searchesWords, groups = {}, archived } = resource
   const { search, search_by } = query
   const given: Readonly<Record<string, unknown>> = { ...query }
@@ -103,12 +103,12 @@ export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest
     searchIn: searched[search_by] === undefined ? Object.keys(searched) : [search_by],
     filter: Object.fromEntries(filter),
     ...(named.length > 0 && { groups: Object.fromEntries(named) }),
-    ...pageOf(query),
+    ...toPage(query),
   }
 }
 
 /** Returns the part of a page request for the order and the page. */
-export function pageOf({ sort_by, sort, per_page, page, after }: PageQuery) {
+export function toPage({ sort_by, sort, per_page, page, after }: PageQuery) {
   return {
     sortBy: sort_by,
     direction: sort,

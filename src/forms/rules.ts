@@ -121,13 +121,13 @@ const webPattern = '^[Hh][Tt][Tt][Pp][Ss]?://([\\w-]|[^\\u0000-\\u007f])'
 const anyPattern = '^[A-Za-z][A-Za-z0-9+.-]*:.'
 
 /** URLs are stored unchanged. The URL Standard allows letters of any script, unlike RFC 3986 and so `uri`. */
-const schemasOf = (maxLength: number, pattern: string) =>
+const urlSchemas = (maxLength: number, pattern: string) =>
   [Type.String({ format: 'uri', maxLength }), Type.String({ pattern, maxLength })] as const
 
 /** A rule for an absolute http or https URL, which is stored unchanged; see `parseWebUrl`. */
 export function webUrl(description: string): Rule<string> {
   return {
-    schema: Type.Union([...schemasOf(maxUrlLength, webPattern)], { description }),
+    schema: Type.Union([...urlSchemas(maxUrlLength, webPattern)], { description }),
     parse: (text) => parseWebUrl(text),
   }
 }
@@ -139,12 +139,12 @@ export function destinationUrl(description: string, maxLength: number): Rule<str
 
 /** The schema of a destination in a record. */
 function destinationSchema(description: string, maxLength: number) {
-  return Type.Union([...schemasOf(maxLength, anyPattern)], { description })
+  return Type.Union([...urlSchemas(maxLength, anyPattern)], { description })
 }
 
 /** The schema of an optional http or https URL in a record. */
 export function urlOrNull(description: string) {
-  return Type.Union([...schemasOf(maxUrlLength, webPattern), Type.Null()], { description })
+  return Type.Union([...urlSchemas(maxUrlLength, webPattern), Type.Null()], { description })
 }
 
 const dayMs = 86_400_000

@@ -2,7 +2,7 @@
 import { Failure, preconditionFailed } from '../errors.ts'
 import { editableVersionIn } from '../lib/record-version.ts'
 import type { Exchange } from './exchange.ts'
-import { addHeader, entityTagOf, gzipSuffix } from './response.ts'
+import { addHeader, formatEntityTag, gzipSuffix } from './response.ts'
 
 /** The value of If-Match or If-None-Match: any state (`*`), or the texts between the quotes of a list of tags. */
 type EntityTags = '*' | readonly string[]
@@ -26,7 +26,7 @@ export class Condition {
   /** Returns the client's tag for a shown record of this version, if any. Throws `precondition_failed` (§13.2.2). */
   knownAs(version: string): string | undefined {
     this.#checkMatch(version)
-    return this.#noneMatch === '*' ? version : this.#noneMatch?.find((tag) => isTagOf(tag, version))
+    return this.#noneMatch === '*' ? version : this.#noneMatch?.find((tag) => matchesVersion(tag, version))
   }
 
   #checkMatch(version: string): void {
@@ -36,16 +36,16 @@ export class Condition {
 
 /** Conditions of a change protect only editable fields; others, such as clicks, may have changed. */
 function hasEditableVersion(tags: EntityTags, version: string): boolean {
-  return tags === '*' || tags.some((tag) => isTagOf(editableVersionIn(tag), editableVersionIn(version)))
+  return tags === '*' || tags.some((tag) => matchesVersion(editableVersionIn(tag), editableVersionIn(version)))
 }
 
 /** A tag may have the suffix for compression. */
-function isTagOf(tag: string, version: string): boolean {
+function matchesVersion(tag: string, version: string): boolean {
   return tag === version || tag === version + gzipSuffix
 }
 
 /** Returns the conditions of a request, or null if it has none. Throws `malformed_request`. */
-export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition | null {
+export function readCondition({ headers }: Pick<Exchange, 'headers'>): Condition | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   if (match === undefined && noneMatch === undefined) return null
@@ -54,7 +54,7 @@ export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition |
 
 /** Throws `precondition_failed` for an If-Match of a request whose response has no ETag, and `malformed_request`. */
 export function rejectIfMatch({ headers }: Pick<Exchange, 'headers'>): void {
-  conditionOf({ headers })
+  readCondition({ headers })
   if (headers['if-match'] !== undefined) throw preconditionFailed(null)
 }
 
@@ -84,6 +84,6 @@ const list = /^[\t ,]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ,]*|$)
 /** Adds the entity tag of a GET. Returns whether the client has this version, so that the status should be 304. */
 export function addEntityTag(exchange: Exchange, version: string, condition: Condition | null): boolean {
   const known = condition?.knownAs(version)
-  addHeader(exchange, 'etag', entityTagOf(known ?? version))
+  addHeader(exchange, 'etag', formatEntityTag(known ?? version))
   return known !== undefined
 }

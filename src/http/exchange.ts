@@ -89,7 +89,7 @@ export class Exchange {
   failure: ErrorCode | null = null
 
   constructor(context: ExchangeContext, request: IncomingMessage, response: ServerResponse, match: Match) {
-    this.id = requestIdOf(request.headers['x-request-id'], context.isSecret)
+    this.id = chooseRequestId(request.headers['x-request-id'], context.isSecret)
     this.method = request.method as string
     this.headers = request.headers
     this.params = match.params
@@ -109,21 +109,21 @@ export class Exchange {
 
   /** The requested host, as reported by trusted proxies; empty if the request has none. */
   get host(): string {
-    return this.context.proxies.hostOf(this.request)
+    return this.context.proxies.readHost(this.request)
   }
 
   /** The scheme of the request, in any case: `http` or `https` once the request has been checked. */
   get protocol(): string {
-    return this.context.proxies.protocolOf(this.request)
+    return this.context.proxies.readProtocol(this.request)
   }
 
   get clientAddress(): string {
-    return this.context.proxies.addressOf(this.request)
+    return this.context.proxies.readAddress(this.request)
   }
 }
 
 /** Returns the sent id if it is safe to log, otherwise a new id. Clients sometimes send a key in the wrong header. */
-function requestIdOf(sent: string | string[] | undefined, isSecret: (text: string) => boolean): string {
+function chooseRequestId(sent: string | string[] | undefined, isSecret: (text: string) => boolean): string {
   return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) && !isSecret(sent) ? sent : newRequestId()
 }
 

@@ -2,7 +2,7 @@
 import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict } from '../errors.ts'
 import type { Violation } from '../violations.ts'
 import type { FailureResponse } from './exchange.ts'
-import { entityTagOf } from './response.ts'
+import { formatEntityTag } from './response.ts'
 
 interface Problem {
   readonly status: number
@@ -54,7 +54,7 @@ export const failures = {
 } as const satisfies Record<ErrorCode, Problem>
 
 /** Formats a failure for clients of Laravel (`message`, `errors`) and of RFC 9457 (`type`, `title`, `detail`). */
-export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
+export function formatProblem(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   const { code, message: detail, facts } = failure
   const { status, title } = failures[code]
   const body = {
@@ -72,7 +72,7 @@ export function problemOf(failure: Failure, requestId: string, accept: string | 
   }
   const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
   const contentType = `${isPlain ? 'application/json' : 'application/problem+json'}; charset=utf-8`
-  return { status, headers: { 'content-type': contentType, ...headersOf(failure) }, body: JSON.stringify(body) }
+  return { status, headers: { 'content-type': contentType, ...failureHeaders(failure) }, body: JSON.stringify(body) }
 }
 
 /** Media types are case-insensitive (RFC 9110 §8.3.1). */
@@ -85,7 +85,7 @@ function messagesByField(violations: readonly Violation[]): Record<string, strin
 }
 
 /** Returns a thrown failure, or `internal_error` for any other error. */
-export function failureOf(error: unknown): Failure {
+export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error
   if (error instanceof ForeignKeyViolation) return referenceConflict()
   return new Failure(
@@ -96,14 +96,14 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** Returns the headers of a failure, whatever the format of the body, which depends on the Accept header. */
-export function headersOf({ code, facts }: Failure): Record<string, string> {
+export function failureHeaders({ code, facts }: Failure): Record<string, string> {
   const headers: Record<string, string> = { vary: 'Accept' }
   if (failures[code].status === 401) headers['www-authenticate'] = challenge(code)
   if (facts.scope !== undefined) {
     headers['www-authenticate'] = `Bearer realm="api", error="insufficient_scope", scope="${facts.scope}"`
   }
   if (facts.retryAfter !== undefined) headers['retry-after'] = String(facts.retryAfter)
-  if (facts.version !== undefined) headers.etag = entityTagOf(facts.version)
+  if (facts.version !== undefined) headers.etag = formatEntityTag(facts.version)
   if (facts.allow !== undefined) headers.allow = facts.allow.join(', ')
   return headers
 }

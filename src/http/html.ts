@@ -13,14 +13,14 @@ export type Part = string | number | Html | null | readonly Part[]
 /** Builds HTML from a template such as html`<p>${text}</p>`. Attribute values must have double quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] as string
-  for (let n = 0; n < parts.length; n++) text += textOf(parts[n] as Part) + strings[n + 1]
+  for (let n = 0; n < parts.length; n++) text += toText(parts[n] as Part) + strings[n + 1]
   return new Html(text)
 }
 
-function textOf(part: Part): string {
+function toText(part: Part): string {
   if (part === null) return ''
   if (part instanceof Html) return part.text
-  return typeof part === 'object' ? part.map(textOf).join('') : escaped(String(part))
+  return typeof part === 'object' ? part.map(toText).join('') : escaped(String(part))
 }
 
 /** Returns the text as HTML, in which it may be an attribute value in double quotes. */

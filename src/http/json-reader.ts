@@ -84,7 +84,7 @@ export class JsonReader {
   }
 
   /** Returns the position of an offset. */
-  positionOf(offset: number): TextPosition {
+  positionAt(offset: number): TextPosition {
     let line = 1
     let lineStart = 0
     for (let end = this.#text.indexOf('\n'); end >= 0 && end < offset; end = this.#text.indexOf('\n', lineStart)) {
@@ -168,6 +168,6 @@ export class JsonReader {
   #fail(): never {
     jsonToken.lastIndex = this.#last
     const token = jsonToken.exec(this.#text)?.[1] ?? this.#text.charAt(this.#last)
-    throw this.#failure(this.positionOf(this.#last), token)
+    throw this.#failure(this.positionAt(this.#last), token)
   }
 }

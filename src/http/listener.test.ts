@@ -9,7 +9,7 @@ import { dial } from '../../test/raw-socket.ts'
 import { Failure } from '../errors.ts'
 import { receiveBody } from './body.ts'
 import type { Exchange, Handler, Match } from './exchange.ts'
-import { problemOf } from './failures.ts'
+import { formatProblem } from './failures.ts'
 import { Listener } from './listener.ts'
 import { Proxies } from './proxies.ts'
 import { addHeader, send } from './response.ts'
@@ -74,7 +74,7 @@ async function serve(t: TestContext, handle: Handle): Promise<Listener> {
     proxies: new Proxies(false),
     isSecret: () => false,
     checkHost: () => undefined,
-    formatFailure: problemOf,
+    formatFailure: formatProblem,
   })
   const { server } = listener
   server.listen(0, '127.0.0.1')

@@ -5,7 +5,7 @@ import { Failure, overloaded } from '../errors.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Connections } from './connections.ts'
 import { Exchange, type ExchangeContext, type Handler, type Match, newRequestId, type Outcome } from './exchange.ts'
-import { failureOf } from './failures.ts'
+import { toFailure } from './failures.ts'
 import type { Overload } from './overload.ts'
 import { checkRequest, headersTooLarge, isUpgrade, maxHeadBytes, useOriginForm } from './request-head.ts'
 import { addHeader, addHeaders, send } from './response.ts'
@@ -130,7 +130,7 @@ function handle(exchange: Exchange, handler: Handler): void {
 /** Responds with a failure. Any other error is logged and becomes `internal_error`. */
 function fail(exchange: Exchange, error: unknown): void {
   const { observer, onFailure } = exchange.context
-  const failure = failureOf(error)
+  const failure = toFailure(error)
   if (failure.code === 'internal_error') observer.crashed(exchange.id, error)
   else if (failure.facts.cause !== undefined) observer.failed(exchange.id, failure)
   if (exchange.response.headersSent) return

@@ -9,7 +9,7 @@ type Trusted = ConstructorParameters<typeof Proxies>[0]
 function known(trusted: Trusted, nearest: string, headers: IncomingMessage['headers']) {
   const request = { headers, socket: { remoteAddress: nearest } } as IncomingMessage
   const proxies = new Proxies(trusted)
-  return [proxies.addressOf(request), proxies.hostOf(request), proxies.protocolOf(request)]
+  return [proxies.readAddress(request), proxies.readHost(request), proxies.readProtocol(request)]
 }
 
 const forwarded = {

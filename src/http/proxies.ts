@@ -14,18 +14,18 @@ export class Proxies {
     else this.#isTrusted = typeof trusted === 'number' ? (_, hop) => hop < trusted : compile(trusted)
   }
 
-  addressOf(request: IncomingMessage): string {
+  readAddress(request: IncomingMessage): string {
     if (this.#isTrusted === null) return request.socket.remoteAddress ?? ''
     return all(request, this.#isTrusted).at(-1) ?? ''
   }
 
   /** Returns the requested host; empty if the request has none. */
-  hostOf(request: IncomingMessage): string {
+  readHost(request: IncomingMessage): string {
     return this.#forwarded(request, 'x-forwarded-host')?.at(-1) ?? request.headers.host ?? ''
   }
 
   /** Returns `http`, `https`, or any other text that a proxy sent: the first value, which is the scheme of the visitor. */
-  protocolOf(request: IncomingMessage): string {
+  readProtocol(request: IncomingMessage): string {
     return this.#forwarded(request, 'x-forwarded-proto')?.at(0)?.toLowerCase() ?? 'http'
   }
 

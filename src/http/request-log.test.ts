@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { startApp } from '../../test/app.ts'
 import { type DatabaseTrouble, databaseUnavailable } from '../errors.ts'
-import { RequestCounts, RequestLog, traceOf } from './request-log.ts'
+import { parseTrace, RequestCounts, RequestLog } from './request-log.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const spanId = '00f067aa0ba902b7'
@@ -17,7 +17,7 @@ test('reads the trace in a valid traceparent, even of a later version', () => {
     `fe-${rest}-what-is-yet-to-come`,
     `cc-${rest}-`,
   ]) {
-    assert.deepEqual({ ...traceOf(header) }, { trace_id: traceId, span_id: spanId }, header)
+    assert.deepEqual({ ...parseTrace(header) }, { trace_id: traceId, span_id: spanId }, header)
   }
 })
 
@@ -39,7 +39,7 @@ test('ignores any other traceparent', () => {
     `00-${traceId}-${spanId}-0x`,
     '"},"msg":"forged',
   ]) {
-    assert.equal(traceOf(header), undefined, String(header))
+    assert.equal(parseTrace(header), undefined, String(header))
   }
 })
 

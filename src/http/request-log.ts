@@ -71,7 +71,7 @@ export class RequestLog implements RequestObserver {
       ms: Math.round(ms * 1_000) / 1_000,
       code: failure ?? undefined,
       ...logFields,
-      ...traceOf(headers.traceparent),
+      ...parseTrace(headers.traceparent),
       aborted: isAborted || undefined,
     }
     this.#logger[level](fields, 'request')
@@ -83,7 +83,7 @@ const traceparent =
   /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})(?<trace_id>[\da-f]{32})-(?!0{16})(?<span_id>[\da-f]{16})-[\da-f]{2}(?:-|$)/
 
 /** Returns the trace that a request belongs to; undefined if its `traceparent` header is missing or invalid. */
-export function traceOf(header: string | string[] | undefined): Readonly<Record<string, string>> | undefined {
+export function parseTrace(header: string | string[] | undefined): Readonly<Record<string, string>> | undefined {
   return typeof header === 'string' ? traceparent.exec(header)?.groups : undefined
 }
 

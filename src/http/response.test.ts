@@ -9,7 +9,7 @@ import { eventually } from '../../test/processes.ts'
 import { type Connection, dial } from '../../test/raw-socket.ts'
 import { notFound } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
-import { dispositionOf, send, sendParts } from './response.ts'
+import { formatDisposition, send, sendParts } from './response.ts'
 
 const path = '/api/v1/domains'
 
@@ -147,10 +147,10 @@ for (const [what, length] of [
 }
 
 test('replaces slashes and spaces of a name by hyphens, and adds an encoded form of any other name', () => {
-  assert.equal(dispositionOf('inline', 'link-1.svg'), 'inline; filename="link-1.svg"')
-  assert.equal(dispositionOf('attachment', 'a/b c.png'), 'attachment; filename="a-b-c.png"')
+  assert.equal(formatDisposition('inline', 'link-1.svg'), 'inline; filename="link-1.svg"')
+  assert.equal(formatDisposition('attachment', 'a/b c.png'), 'attachment; filename="a-b-c.png"')
   assert.equal(
-    dispositionOf('attachment', 'été\u202e".svg'),
+    formatDisposition('attachment', 'été\u202e".svg'),
     `attachment; filename="-t---.svg"; filename*=UTF-8''%C3%A9t%C3%A9-%22.svg`,
   )
 })
@@ -159,7 +159,8 @@ test('prevents a name from adding to the header', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (name) => {
       const [, plain, encoded] =
-        /^inline; filename="([\w.~-]+)"(?:; filename\*=UTF-8''([\w.~%-]+))?$/.exec(dispositionOf('inline', name)) ?? []
+        /^inline; filename="([\w.~-]+)"(?:; filename\*=UTF-8''([\w.~%-]+))?$/.exec(formatDisposition('inline', name)) ??
+        []
       assert.ok(plain !== undefined)
       assert.doesNotMatch(decodeURIComponent(encoded ?? ''), /[/\\\p{C}]/u)
     }),

@@ -134,7 +134,7 @@ const gzipOptions = { level: 3 }
 export const gzipSuffix = '-gzip'
 
 /** Returns the entity tag of a version (RFC 9110 §8.8.3). */
-export function entityTagOf(version: string): string {
+export function formatEntityTag(version: string): string {
   return `"${version}"`
 }
 
@@ -192,7 +192,7 @@ function parseWeight(element: string): [coding: string, weight: number] {
 }
 
 /** Returns the `Content-Disposition` for a file with any name (RFC 6266 §4.3, RFC 8187 §3.2). */
-export function dispositionOf(kind: 'inline' | 'attachment', name: string): string {
+export function formatDisposition(kind: 'inline' | 'attachment', name: string): string {
   const safe = name.replace(/[/\\\p{C}\p{Z}]+/gu, '-')
   if (/^[\w.~-]+$/.test(safe)) return `${kind}; filename="${safe}"`
   const plain = safe.replace(/[^\w.~-]+/g, '-')

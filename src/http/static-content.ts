@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { addEntityTag, conditionOf } from './conditions.ts'
+import { addEntityTag, readCondition } from './conditions.ts'
 import type { Exchange } from './exchange.ts'
 import { addHeader, type Coding, codingFor, send } from './response.ts'
 
@@ -39,7 +39,7 @@ export function sendStatic(
   const coding = codingFor(exchange.headers['accept-encoding'], Object.keys(codings) as Coding[])
   // A strong tag identifies the bytes, which differ between codings (RFC 9110 §8.8.3.3).
   const tagged = coding === 'identity' ? version : `${version}-${coding}`
-  const isKnown = addEntityTag(exchange, tagged, conditionOf(exchange))
+  const isKnown = addEntityTag(exchange, tagged, readCondition(exchange))
   addHeader(exchange, 'cache-control', cacheControl)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (isKnown) return send(exchange, 304)

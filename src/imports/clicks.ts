@@ -1,8 +1,8 @@
 /** Turns visits into clicks by hour. IP addresses are never read, user agents and referrers are not kept. */
-import { isHost, referrerOf } from '../analytics/capture/facts.ts'
+import { isHost, parseReferrer } from '../analytics/capture/facts.ts'
 import { countryCodes } from '../analytics/capture/names.ts'
-import { softwareOf } from '../analytics/capture/software.ts'
-import { classOf } from '../analytics/capture/visit.ts'
+import { detectSoftware } from '../analytics/capture/software.ts'
+import { classifyAgent } from '../analytics/capture/visit.ts'
 import type { LinkDimension } from '../analytics/day.ts'
 import type { FileAddress, FileClicks } from './file-row.ts'
 import { type GetValue, keyOf, type References } from './rows.ts'
@@ -94,18 +94,18 @@ export class ClickReader {
 
   #readVisit(record: unknown, address: FileAddress, time: string, bot: string | undefined, hours: ClickHours): void {
     const userAgent = this.#text(this.#names.userAgent, record)
-    const isBot = bot === undefined ? classOf('GET', userAgent) !== 'person' : isSet(this.#value(bot, record))
+    const isBot = bot === undefined ? classifyAgent('GET', userAgent) !== 'person' : isSet(this.#value(bot, record))
     hours.add(address, time, isBot ? 'bot' : 'person', 1, isBot ? [] : this.#factsOf(record, address, userAgent))
   }
 
   #factsOf(record: unknown, address: FileAddress, userAgent: string): Fact[] {
-    const { browser, operating_system, device } = softwareOf(userAgent)
+    const { browser, operating_system, device } = detectSoftware(userAgent)
     const country = this.#text(this.#names.country, record).toUpperCase()
     // It expects the bytes of a header.
     const referrer = Buffer.from(this.#text(this.#names.referrer, record)).toString('latin1')
     const values = [
       ['countries', countries.has(country) ? country : null],
-      ['referrers', referrerOf(referrer, address.host ?? '')],
+      ['referrers', parseReferrer(referrer, address.host ?? '')],
       ['browsers', browser],
       ['operating_systems', operating_system],
       ['devices', device],

@@ -6,7 +6,7 @@ import {
   dimensionsOfLinks,
   emptyDay,
   encodeDay,
-  hourOf,
+  ensureHour,
   limitValues,
 } from '../analytics/day.ts'
 import { foldCase } from '../lib/text.ts'
@@ -41,10 +41,10 @@ export class ClickDays {
   }
 
   add({ address, at, class: kind, count, facts: values }: FileClicks): void {
-    const { day, hour } = this.#calendar.hourOf(Date.parse(at))
+    const { day, hour } = this.#calendar.hourAt(Date.parse(at))
     const key = `${address.host ?? ''} ${day} ${address.path}`
     const { facts } = this.#days.getOrInsertComputed(key, () => ({ address, day, facts: emptyDay() }))
-    const counts = hourOf(facts, hour)
+    const counts = ensureHour(facts, hour)
     if (kind === 'bot') {
       counts.bots += count
       return

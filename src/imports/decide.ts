@@ -8,7 +8,7 @@ import { type LinkRow, linkEvents } from '../links/schema.ts'
 import { addressesWith, type KnownAddress } from '../links/spellings.ts'
 import { type LinkDomain, linkRecords } from '../links/store.ts'
 import { isLegacyAlias, parseAlias } from '../names/alias.ts'
-import { rulesOf } from '../rules/rule.ts'
+import { parseRules } from '../rules/rule.ts'
 import type { Db } from '../storage/port.ts'
 import type { Violation } from '../violations.ts'
 import { type DaySums, daySums } from './days/store.ts'
@@ -377,7 +377,7 @@ function differences(
   const changes: Record<string, [unknown, unknown]> = {}
   const { redirect_password: password, alias: _, rules, ...values } = change
   if (password) changes.redirect_password = [before.redirect_password ? 'secret' : null, 'secret']
-  const shown = { ...values, ...(rules !== undefined && { rules: rulesOf({ rules }) }) }
+  const shown = { ...values, ...(rules !== undefined && { rules: parseRules({ rules }) }) }
   for (const [field, after] of Object.entries(shown)) {
     const old = before[field] ?? (Array.isArray(after) ? [] : null)
     if (after !== undefined && !isSame(comparable(old), comparable(after))) changes[field] = [old, after]

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { onPostgres, onSqlite } from '../../test/empty-databases.ts'
-import { migrationsOf } from '../storage/migrations/all.ts'
+import { buildMigrations } from '../storage/migrations/all.ts'
 import { openStorage } from '../storage/open.ts'
 import { listRows, readRows } from './staging/store.ts'
 
 for (const open of [onSqlite, onPostgres]) {
   test(`makes each decision about a row of an import one column: ${open.name}`, async (t) => {
     const database = await open(t)
-    const all = migrationsOf(database.location.engine)
+    const all = buildMigrations(database.location.engine)
     await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0015')))
     await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
     await database.query(`insert into imports (id, account_id, source, state, is_case_sensitive, options, columns, summary,

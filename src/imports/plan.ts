@@ -6,7 +6,7 @@ import { requireScope } from '../access/roles.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, idempotencyInProgress, validationFailed } from '../errors.ts'
-import { entityTagOf } from '../http/response.ts'
+import { formatEntityTag } from '../http/response.ts'
 import { type Claim, runOnce } from '../idempotency/store.ts'
 import { linkFields } from '../links/fields.ts'
 import { findUnknownTags } from '../links/link-tags.ts'
@@ -69,7 +69,7 @@ export async function planImport(
     id = await createImport(tx, { account, token }, { ...reading, options, summary: noRows })
     const { record, version } = versionedImport(importRecord(found(await findImport(tx, account, id), 'import')))
     const location = `${once?.listUrl}/${id}`
-    return { status: 202, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
+    return { status: 202, location, etag: formatEntityTag(version), body: JSON.stringify({ data: record }) }
   }
   const { isReplayed } = await runOnce(db, once?.claim ?? null, create)
   // Another process has planned the file since the request looked for a stored response.

@@ -1,5 +1,5 @@
 /** The proof of an import: compares what the old service and this server answer at every address. */
-import { pathOf } from '../names/short-url.ts'
+import { encodeAlias } from '../names/short-url.ts'
 import type { Answer, OldServices, UnreachableReason } from './old-service.ts'
 
 export const proofResults = ['pending', 'same', 'same_location', 'differs', 'unreachable'] as const
@@ -74,7 +74,7 @@ async function proveGroup(group: string, source: ProofSource, parts: ProofParts,
   const service = page[0] && (await parts.services.find(page[0].host, parts.fingerprint, signal))
   while (service !== undefined && page.length > 0) {
     for (const { row_id, position, path, domain, alias } of page) {
-      const old = await service.get(pathOf(path), signal)
+      const old = await service.get(encodeAlias(path), signal)
       await source.save({ row_id, position, ...compareAnswers(old, await parts.ownAnswers(domain, alias)) })
     }
     page = await source.next(group)

@@ -2,14 +2,14 @@
 import type { Actor } from '../access/actor.ts'
 import { receiveFile } from '../api/body.ts'
 import { sendPage } from '../api/envelopes.ts'
-import { claimOn, idempotencyKeyOf } from '../api/idempotency.ts'
-import { type Admitted, idOf } from '../api/operations.ts'
+import { claimOn, readIdempotencyKey } from '../api/idempotency.ts'
+import { type Admitted, readId } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { readRoutes, sendStored } from '../api/routes.ts'
 import { Failure, idempotencyInProgress } from '../errors.ts'
-import { type PageQuery, pageOf } from '../forms/list-query.ts'
-import { conditionOf, rejectIfMatch } from '../http/conditions.ts'
-import { addHeader, entityTagOf, sendJson } from '../http/response.ts'
+import { type PageQuery, toPage } from '../forms/list-query.ts'
+import { readCondition, rejectIfMatch } from '../http/conditions.ts'
+import { addHeader, formatEntityTag, sendJson } from '../http/response.ts'
 import type { IdempotentRequests, StoredResponse } from '../idempotency/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import type { ImportActions, JobResult, PlanResult } from './actions.ts'
@@ -17,7 +17,7 @@ import { fileTypes, type ImportOptions, importOperations, importOptions, maxFile
 
 /** Returns the page of imports to read. */
 export function importPageOf(query: PageQuery) {
-  return { search: [], searchIn: [], filter: {}, ...pageOf(query) }
+  return { search: [], searchIn: [], filter: {}, ...toPage(query) }
 }
 
 /** Plans an import in the turn of the account, which ends with the plan. Returns the response, maybe before. */
@@ -46,7 +46,7 @@ const { values: defaults } = importOptions.read({}) as { readonly values: Import
 
 function planResponse(listUrl: string, { shown: { record, version }, isDone }: PlanResult): StoredResponse {
   const body = JSON.stringify({ data: record })
-  return { status: isDone ? 201 : 202, location: `${listUrl}/${record.id}`, etag: entityTagOf(version), body }
+  return { status: isDone ? 201 : 202, location: `${listUrl}/${record.id}`, etag: formatEntityTag(version), body }
 }
 
 /** Returns a hash of a file, which is computed outside of the event loop. */
@@ -70,7 +70,7 @@ export function importRoutes(
 
   api.add(plan, async (exchange, { actor }) => {
     rejectIfMatch(exchange)
-    const key = idempotencyKeyOf(exchange)
+    const key = readIdempotencyKey(exchange)
     const { values, violations } = importOptions.read(exchange.query)
     const options = { ...defaults, ...values }
     const listUrl = api.urlOf(exchange, list)
@@ -97,10 +97,10 @@ export function importRoutes(
   })
 
   api.add(rows, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
+    const condition = readCondition(exchange)
     const query = rows.query.check(exchange.query)
     if (query instanceof Failure) return query
-    const id = idOf(exchange, 'import')
+    const id = readId(exchange, 'import')
     const page = await actions.listRows(actor.account, id, query)
     const path = `${api.urlOf(exchange, list)}/${id}/rows`
     return sendPage(exchange, query, page, { path, condition })
@@ -113,8 +113,8 @@ export function importRoutes(
   ] as const) {
     api.add(operation, async (exchange, { actor }) => {
       rejectIfMatch(exchange)
-      const { shown, isDone }: JobResult = await run(actor, idOf(exchange, 'import'))
-      addHeader(exchange, 'etag', entityTagOf(shown.version))
+      const { shown, isDone }: JobResult = await run(actor, readId(exchange, 'import'))
+      addHeader(exchange, 'etag', formatEntityTag(shown.version))
       return sendJson(exchange, isDone ? 200 : 202, JSON.stringify({ data: shown.record }))
     })
   }

@@ -3,11 +3,11 @@ import { domainToASCII } from 'node:url'
 import type { Static } from 'typebox'
 import {
   bodyFailures,
+  describePage,
+  describeReads,
   idempotencyFailures,
   type ListOperation,
   type Operation,
-  pageOf,
-  readOperationsOf,
 } from '../api/operations.ts'
 import { warningsSchema } from '../api/warnings.ts'
 import type { ApiErrorCode } from '../errors.ts'
@@ -223,7 +223,7 @@ export interface ImportRowsQuery extends PageQuery {
 
 const order = 'The field to sort by. Ids are in the order of creation.'
 
-const { list, show } = readOperationsOf<PageQuery>('imports', {
+const { list, show } = describeReads<PageQuery>('imports', {
   description:
     'Imports of links from other services, which are planned from a file, applied, proved against the old service, and undone.',
   record: importSchema,
@@ -294,7 +294,12 @@ const listImportRows: ListOperation<ImportRowsQuery> = {
   ) as Form<ImportRowsQuery>,
   headers: ['If-Match', 'If-None-Match'],
   refused: { outcome: 'lost' },
-  success: pageOf('rows', 'importRow', { record: importRowSchema, example: rowExample }, { path: 'imports/1/rows' }),
+  success: describePage(
+    'rows',
+    'importRow',
+    { record: importRowSchema, example: rowExample },
+    { path: 'imports/1/rows' },
+  ),
   failures: ['not_found', 'precondition_failed', 'validation_failed'],
 }
 

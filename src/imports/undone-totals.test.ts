@@ -8,10 +8,10 @@ import { applyImport, planFile, undoImport } from '../../test/imports.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
 import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
-import { dayOf, dayText } from '../accounts/calendar.ts'
+import { dayText, toUtcDay } from '../accounts/calendar.ts'
 
 const app = await startApp()
-const today = dayOf(Date.now())
+const today = toUtcDay(Date.now())
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 const click = fc.record({

@@ -5,7 +5,7 @@ import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { hashKey, isWellFormedKey } from './key.ts'
-import { findKeyByHash, type Key, recordUses, statusOf } from './store.ts'
+import { findKeyByHash, type Key, keyStatus, recordUses } from './store.ts'
 
 /** How long a key is cached. Another process's revocation takes effect after this time at most. Milliseconds. */
 const cacheMs = 5_000
@@ -52,7 +52,7 @@ export class Keyring {
   async #lookUp(fingerprint: string): Promise<KeyIdentity | Failure> {
     const key = await findKeyByHash(this.#db, Buffer.from(fingerprint, 'latin1'))
     if (key === undefined) return this.#reject(fingerprint, unknown)
-    const status = statusOf(key)
+    const status = keyStatus(key)
     if (status === 'active') return this.#accept(fingerprint, key)
     const failure =
       status === 'revoked'

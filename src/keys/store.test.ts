@@ -9,7 +9,7 @@ import { eventsOfRecord } from '../events/store.ts'
 import { changeRole } from '../members/changes.ts'
 import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { createKey, type Key, listActiveKeysOf, listKeys, revokeKey, rotateKey } from './store.ts'
+import { createKey, type Key, listActiveMemberKeys, listKeys, revokeKey, rotateKey } from './store.ts'
 
 const day = 86_400_000
 const actor = systemActor(1)
@@ -51,7 +51,7 @@ test('a rotated key keeps its creator, and shows the scopes that their role stil
   assert.deepEqual([rotated.member_id, rotated.created_by], [id, 'Ben'])
   await changeRole(storage, systemActor(account), id, 'viewer')
   const expected = scopesOfRole('viewer')
-  const active = await listActiveKeysOf(storage, account, id)
+  const active = await listActiveMemberKeys(storage, account, id)
   for (const { scopes } of [...(await listKeys(storage, account)), ...active]) assert.deepEqual(scopes, expected)
   assert.equal(active.length, 2)
 })

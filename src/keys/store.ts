@@ -85,14 +85,14 @@ export async function listKeys(db: Db, account: number | null): Promise<Key[]> {
 }
 
 /** Lists the active keys that a member of the account created, oldest first. */
-export async function listActiveKeysOf(db: Db, account: number, member: number): Promise<Key[]> {
+export async function listActiveMemberKeys(db: Db, account: number, member: number): Promise<Key[]> {
   const created = keysWithRoles.where('keys.account_id', '=', account).where('keys.member_id', '=', member)
   const rows = await db.execute(created.where('keys.revoked_at', 'is', null).orderBy('keys.id'))
-  return rows.map(toPresentKey).filter((key) => statusOf(key) === 'active')
+  return rows.map(toPresentKey).filter((key) => keyStatus(key) === 'active')
 }
 
 /** Returns the status of a key at `now`, in Unix milliseconds. */
-export function statusOf(
+export function keyStatus(
   { revoked_at, expires_at }: Pick<Key, 'revoked_at' | 'expires_at'>,
   now = Date.now(),
 ): 'active' | 'expired' | 'revoked' {
@@ -133,13 +133,13 @@ export function rotateKey(db: Db, actor: Actor, id: number, overlapMs: number): 
   return db.write(async (tx) => {
     const now = Date.now()
     const old = await lockKey(tx, actor.account, id)
-    if (statusOf(old, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
+    if (keyStatus(old, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
     const latest = new Date(now + overlapMs).toISOString()
     const isShortened = old.expires_at === null || old.expires_at > latest
     if (isShortened) await change(tx, actor.account, id, { expires_at: latest })
     const changes = isShortened ? { expires_at: [old.expires_at, latest] as const } : {}
     await recordEvents(tx, actor, [{ record: 'key', action: 'rotated', id, name: old.name, changes }])
-    const wanted = { name: old.name, scopes: scopesOf(old), lifetimeMs: old.lifetime_ms }
+    const wanted = { name: old.name, scopes: parseScopes(old), lifetimeMs: old.lifetime_ms }
     return insertKey(tx, actor, wanted, old, generateKey())
   })
 }
@@ -156,7 +156,7 @@ export function revokeKey(db: Db, actor: Actor, id: number): Promise<Key> {
 }
 
 /** Revokes the keys that a member created, in a transaction. */
-export async function revokeKeysOf(tx: Db, actor: Actor, member: number): Promise<void> {
+export async function revokeMemberKeys(tx: Db, actor: Actor, member: number): Promise<void> {
   const own = keys.where('account_id', '=', actor.account).where('member_id', '=', member)
   const rows = await tx.execute(own.where('revoked_at', 'is', null).orderBy('id').forUpdate())
   const revoked_at = new Date().toISOString()
@@ -173,10 +173,10 @@ export async function revokeKeysOf(tx: Db, actor: Actor, member: number): Promis
 }
 
 /** Stores what is left of the scopes of keys that a member with this role created, before the member goes, in a transaction. */
-export async function narrowKeysOf(tx: Db, account: number, member: number, role: Role): Promise<void> {
+export async function narrowMemberKeys(tx: Db, account: number, member: number, role: Role): Promise<void> {
   const own = keys.where('account_id', '=', account).where('member_id', '=', member)
   for (const row of await tx.execute(own.where('revoked_at', 'is', null).orderBy('id').forUpdate())) {
-    const scopes = scopesWithin(role, scopesOf(row)).join(' ')
+    const scopes = scopesWithin(role, parseScopes(row)).join(' ')
     if (scopes !== row.scopes) await change(tx, account, row.id, { scopes })
   }
 }
@@ -208,16 +208,16 @@ export function recordUses(db: Db, uses: ReadonlyMap<number, string>): Promise<v
 
 function toKey(row: KeyRow): Key {
   const { hash: _, lifetime_ms: __, ...shown } = row
-  return { ...shown, scopes: scopesOf(row) }
+  return { ...shown, scopes: parseScopes(row) }
 }
 
-function scopesOf({ scopes }: Pick<KeyRow, 'scopes'>): KeyScope[] {
+function parseScopes({ scopes }: Pick<KeyRow, 'scopes'>): KeyScope[] {
   return scopes.split(' ').filter(Boolean) as KeyScope[]
 }
 
 /** Returns the scopes that a key has as long as its creator has this role; null without a creator. */
 function scopesNow({ scopes, role }: { readonly scopes: string; readonly role: string | null }): readonly KeyScope[] {
-  const stored = scopesOf({ scopes })
+  const stored = parseScopes({ scopes })
   return role === null ? stored : scopesWithin(role as Role, stored)
 }
 

@@ -4,7 +4,7 @@ import { Ticks } from './ticks.ts'
 
 /** Returns a row with its line break. No cell is a formula. Null is an empty cell. */
 export function csvRow(cells: readonly (string | number | null)[]): string {
-  return `${cells.map(cellOf).join(',')}\r\n`
+  return `${cells.map(formatCell).join(',')}\r\n`
 }
 
 /** Rows that are formatted in one event-loop tick, which take about a millisecond. */
@@ -21,7 +21,7 @@ export async function* csvParts(rows: readonly Parameters<typeof csvRow>[0][]): 
   }
 }
 
-function cellOf(value: string | number | null): string {
+function formatCell(value: string | number | null): string {
   const text = String(value ?? '')
   const safe = typeof value === 'string' && formula.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net'
 
 /** Returns an IPv4 address, the /64 of an IPv6 address (RFC 6177 §2), or `unknown`. */
-export function networkOf(forwarded: string): string {
+export function toNetwork(forwarded: string): string {
   const address = addressIn(forwarded)
   if (!isIPv6(address)) return isIP(address) === 4 ? address : 'unknown'
   return `${expanded(address).slice(0, 4).join(':')}::/64`

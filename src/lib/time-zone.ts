@@ -65,7 +65,7 @@ export class TimeZone {
   spanAt(ms: number): OffsetSpan {
     const known = this.#spans.find((span) => contains(span, ms))
     if (known !== undefined) return known
-    const span = spanOf(this.#name, ms)
+    const span = findSpan(this.#name, ms)
     if (this.#spans.length >= maxSpans) this.#spans = []
     this.#spans.push(span)
     return span
@@ -76,7 +76,7 @@ function contains({ fromMs, untilMs }: OffsetSpan, ms: number): boolean {
   return fromMs <= ms && ms < untilMs
 }
 
-function spanOf(name: string, ms: number): OffsetSpan {
+function findSpan(name: string, ms: number): OffsetSpan {
   const at = Temporal.Instant.fromEpochMilliseconds(Math.floor(ms)).toZonedDateTimeISO(name)
   const next = at.getTimeZoneTransition('next')
   // The transition before the next millisecond may be at this one.

@@ -47,7 +47,7 @@ export class RateCounter {
 
   add(subject: string, requests: number): RateLimitUsage {
     const now = Date.now()
-    const counter = this.#counterOf(subject, now)
+    const counter = this.#openCounter(subject, now)
     counter.local += requests
     if (this.#isUnpublished(counter)) this.#onUnpublished()
     return { used: counter.local + counter.remote, msLeft: counter.endsAt - now }
@@ -75,7 +75,7 @@ export class RateCounter {
 
   /** Sets the sum of the counts of all other processes. */
   setRemote({ subject, endsAt, requests }: WindowCount): void {
-    const counter = this.#counterOf(subject, Date.now())
+    const counter = this.#openCounter(subject, Date.now())
     if (counter.endsAt === endsAt) counter.remote = requests
   }
 
@@ -89,7 +89,7 @@ export class RateCounter {
     return local - published >= this.#publishStep && published <= this.#limit
   }
 
-  #counterOf(subject: string, now: number): Counter {
+  #openCounter(subject: string, now: number): Counter {
     let key = subject
     let counter = this.#counters.get(key)
     if (counter === undefined && this.#counters.size >= this.#maxSubjects) {
@@ -98,7 +98,7 @@ export class RateCounter {
     }
     if (counter !== undefined && !isOver(counter.endsAt, now)) return counter
     // The windows of different subjects do not end at the same time.
-    const endsAt = now + windowMs - ((now + offsetOf(key)) % windowMs)
+    const endsAt = now + windowMs - ((now + hashOffset(key)) % windowMs)
     const started = { endsAt, local: 0, remote: 0, published: 0 }
     this.#counters.set(key, started)
     return started
@@ -114,7 +114,7 @@ function isOver(endsAt: number, now: number): boolean {
 }
 
 /** Deterministic, so that all processes agree. */
-function offsetOf(subject: string): number {
+function hashOffset(subject: string): number {
   let hash = 0
   for (const character of subject) hash = (Math.imul(hash, 31) + character.charCodeAt(0)) | 0
   return (Math.imul(hash, 48_271) >>> 0) % windowMs

@@ -2,7 +2,7 @@
 
 import { dayMs } from '../accounts/calendar.ts'
 import { optional } from '../forms/form.ts'
-import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
+import { createListQuery, type ListQuery, toPageRequest } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import type { Db, PageRequest, ValueRange } from '../storage/port.ts'
@@ -21,7 +21,7 @@ interface LinkListQuery extends ListQuery {
 }
 
 /** The query of the dashboard's list. */
-export const linkListQuery = listQueryOf(resources.links, {
+export const linkListQuery = createListQuery(resources.links, {
   ...linkFilters,
   status: optional(oneOf([...statuses, 'idle', 'ending'], 'The status or the activity.'), undefined),
 })
@@ -29,7 +29,7 @@ export const linkListQuery = listQueryOf(resources.links, {
 /** Returns the page to read now for a checked `linkListQuery`. */
 export function linkPageRequest(query: LinkListQuery): PageRequest {
   const { status } = query
-  if (status !== 'idle' && status !== 'ending') return pageRequestOf(query, resources.links)
+  if (status !== 'idle' && status !== 'ending') return toPageRequest(query, resources.links)
   const now = Date.now()
   const idleSince = now - idleDays * dayMs
   const ranges: LinkRanges =
@@ -37,7 +37,7 @@ export function linkPageRequest(query: LinkListQuery): PageRequest {
       ? { last_clicked_at: { before: idleSince }, created_at: { before: rfc3339(idleSince) } }
       : { end: { from: rfc3339(now), before: rfc3339(now + endingDays * dayMs) } }
   const { status: _, ...others } = query
-  return { ...pageRequestOf(others, resources.links), ranges }
+  return { ...toPageRequest(others, resources.links), ranges }
 }
 
 type LinkRanges = Partial<Record<keyof typeof resources.links.ranges, ValueRange>>

@@ -232,7 +232,7 @@ class Run {
     for (const { id, name } of this.#domains) {
       const served = app.directory.domainNamed(name) as ServedDomain
       for (const each of spellings) {
-        const link = await app.directory.linkOf(served, each)
+        const link = await app.directory.findLink(served, each)
         assert.equal(link?.id ?? null, servedBy(all, id, each), JSON.stringify({ taken, name, each, all }))
       }
     }

@@ -217,7 +217,7 @@ test('an exact address that one node stores hides the other spelling on another 
   t.after(() => directory.close())
   await directory.start()
   const served = directory.domainNamed('go.acme.com') as ServedDomain
-  const found = async (alias: string) => (await directory.linkOf(served, alias))?.id
+  const found = async (alias: string) => (await directory.findLink(served, alias))?.id
   const [common, exact] = [await link('sale'), await link('other')]
   assert.deepEqual([await found('Sale'), await found('SALE')], [common, common])
   const start = performance.now()
@@ -231,5 +231,8 @@ test('an exact address that one node stores hides the other spelling on another 
   await insertLink(storage, actor, { id: domain, name: 'b.example' }, { ...plainLink, alias: 'x', exact: true })
   await eventually(async () => directory.domainNamed('b.example') !== undefined)
   const b = directory.domainNamed('b.example') as ServedDomain
-  assert.deepEqual([(await directory.linkOf(b, 'X'))?.id, (await directory.linkOf(b, 'x')) !== null], [undefined, true])
+  assert.deepEqual(
+    [(await directory.findLink(b, 'X'))?.id, (await directory.findLink(b, 'x')) !== null],
+    [undefined, true],
+  )
 })

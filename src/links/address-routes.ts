@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { sendRecord } from '../api/envelopes.ts'
-import { idOf } from '../api/operations.ts'
+import { readId } from '../api/operations.ts'
 import { type Api, listRoute, storeRoute } from '../api/routes.ts'
 import { found } from '../errors.ts'
-import { type PageQuery, pageOf } from '../forms/list-query.ts'
-import { conditionOf } from '../http/conditions.ts'
+import { type PageQuery, toPage } from '../forms/list-query.ts'
+import { readCondition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { send } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
@@ -25,8 +25,8 @@ export function addressRoutes(
   shortUrl: ShortUrl,
 ): void {
   const { list, show, store, delete: remove } = addressOperations
-  const linkIn = (exchange: Exchange) => idOf(exchange, 'link')
-  const addressIn = (exchange: Exchange) => idOf(exchange, 'address', 'address_id')
+  const linkIn = (exchange: Exchange) => readId(exchange, 'link')
+  const addressIn = (exchange: Exchange) => readId(exchange, 'address', 'address_id')
 
   listRoute(api, list, async (account, query, exchange) => {
     const { rows, ...page } = pageOfAddresses(await addressesOf(storage, account, linkIn(exchange)), query)
@@ -34,7 +34,7 @@ export function addressRoutes(
   })
 
   api.add(show, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
+    const condition = readCondition(exchange)
     const id = addressIn(exchange)
     const addresses = await addressesOf(storage, actor.account, linkIn(exchange))
     const address = addresses.find((each) => each.id === id)
@@ -50,7 +50,7 @@ export function addressRoutes(
   })
 
   api.add(remove, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
+    const condition = readCondition(exchange)
     const versionOf = (address: StoredAddress) => shown(address, shortUrl).version
     const check = (address: StoredAddress) => condition?.check(versionOf(address))
     await actions.remove(actor, linkIn(exchange), addressIn(exchange), check)
@@ -66,7 +66,7 @@ function shown(address: StoredAddress, shortUrl: ShortUrl): Versioned<ShownAddre
 
 /** Returns a page of all addresses of a link, which are few. */
 export function pageOfAddresses(all: readonly StoredAddress[], query: PageQuery): Page<StoredAddress> {
-  const { direction, limit, offset, after } = pageOf(query)
+  const { direction, limit, offset, after } = toPage(query)
   const sorted = direction === 'asc' ? all : all.toReversed()
   const rows = sorted.filter(({ id }) => after === null || (direction === 'asc' ? id > after : id < after))
   return { rows: rows.slice(offset, offset + limit), total: all.length, totalIsExact: true }

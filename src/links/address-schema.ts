@@ -4,10 +4,10 @@ import type { Static } from 'typebox'
 import {
   type Body,
   bodyFailures,
+  describePage,
   idempotencyFailures,
   type ListOperation,
   type Operation,
-  pageOf,
 } from '../api/operations.ts'
 import { form, optional } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema } from '../forms/json-schema.ts'
@@ -96,7 +96,7 @@ export const addressOperations = {
     ),
     headers: conditions,
     refused: { per_page: '20', sort_by: 'created_at' },
-    success: pageOf(
+    success: describePage(
       'addresses',
       'address',
       { record: addressSchema, example },

@@ -6,10 +6,10 @@ import type { Api } from '../api/routes.ts'
 import { Failure } from '../errors.ts'
 import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { pageRequestOf } from '../forms/list-query.ts'
+import { toPageRequest } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
 import { rejectIfMatch } from '../http/conditions.ts'
-import { dispositionOf, sendParts } from '../http/response.ts'
+import { formatDisposition, sendParts } from '../http/response.ts'
 import { csvRow } from '../lib/csv.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { Ticks } from '../lib/ticks.ts'
@@ -69,7 +69,7 @@ export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl, 
       const { format } = query
       return sendParts(exchange, linkFile(storage, account, query, shortUrl), {
         'content-type': formats[format].type,
-        'content-disposition': dispositionOf('attachment', `waymark-links-${day}.${format}`),
+        'content-disposition': formatDisposition('attachment', `waymark-links-${day}.${format}`),
       })
     }
     return downloads.run(sendFile, String(account))
@@ -127,7 +127,7 @@ export async function* linkFile(
   const ticks = new Ticks()
   let text: string = head
   let links = 0
-  for await (const rows of linkBatches(storage, account, pageRequestOf(list, resources.links))) {
+  for await (const rows of linkBatches(storage, account, toPageRequest(list, resources.links))) {
     const now = new Date().toISOString()
     for (const row of rows) {
       text += lineOf(linkOf(row, shortUrl, now))

@@ -1,7 +1,7 @@
 /** How a list of links is filtered. */
 import { optional, type Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { listQueryOf } from '../forms/list-query.ts'
+import { createListQuery } from '../forms/list-query.ts'
 import { oneOf, parseInteger } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import { Refusal } from '../violations.ts'
@@ -39,7 +39,7 @@ export const linkFilters = {
   ),
 }
 
-export const listLinksQuery = listQueryOf(
+export const listLinksQuery = createListQuery(
   resources.links,
   linkFilters,
   'In ascending order of `last_clicked_at`, links without clicks are first.',

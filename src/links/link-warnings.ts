@@ -2,7 +2,7 @@
 import { foldCase } from '../lib/text.ts'
 import { withoutRootDot } from '../names/host-name.ts'
 import { matchesShortUrl, parseShortUrl, type ShortUrl } from '../names/short-url.ts'
-import { originalsOf } from '../names/spreadsheet.ts'
+import { guessOriginals } from '../names/spreadsheet.ts'
 import { findSignature, textWarnings, urlWarnings } from '../names/suspicious-values.ts'
 import { isWebUrl } from '../names/web-url.ts'
 import type { Db } from '../storage/port.ts'
@@ -98,7 +98,7 @@ async function findOriginals(
   account: number,
   links: readonly WarnedLink[],
 ): Promise<ReadonlyMap<WarnedLink, string>> {
-  const all = links.map((link) => ({ link, url: link.url ?? '', keys: originalsOf(link.alias ?? '') }))
+  const all = links.map((link) => ({ link, url: link.url ?? '', keys: guessOriginals(link.alias ?? '') }))
   const suspects = all.filter(({ keys }) => keys.length > 0)
   const total = suspects.reduce((sum, { keys }) => sum + keys.length, 0)
   // All rows get the same limit, whatever their order.

@@ -1,4 +1,4 @@
-import { operationsOf } from '../api/operations.ts'
+import { describeOperations } from '../api/operations.ts'
 import { listLinksQuery } from './filters.ts'
 import { type LinkRow, linkOf, linkSchema, storeLink, updateLink } from './schema.ts'
 
@@ -13,7 +13,7 @@ const exampleRow = {
   ...{ created_at: '2026-11-20T12:00:00.000Z', updated_at: '2026-11-20T12:00:00.000Z' },
 } as unknown as LinkRow
 
-export const linkOperations = operationsOf('links', {
+export const linkOperations = describeOperations('links', {
   description: 'Short links: each redirects an alias on a domain to a URL.',
   record: linkSchema,
   listQuery: listLinksQuery,

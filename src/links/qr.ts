@@ -1,16 +1,16 @@
 /** QR codes of short URLs (ISO/IEC 18004), as SVG and PNG. */
 
 import { hash } from 'node:crypto'
-import { idOf, type Operation } from '../api/operations.ts'
+import { type Operation, readId } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { integer, oneOf } from '../forms/rules.ts'
-import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
+import { addEntityTag, type Condition, readCondition } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { addHeader, dispositionOf, send } from '../http/response.ts'
+import { addHeader, formatDisposition, send } from '../http/response.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { capacity, drawPng, drawSvg, encodeModules, type Frame, type Level, levels, type Modules } from '../qr/code.ts'
 import { plainStyle, type QrStyle } from '../qr/style.ts'
@@ -70,8 +70,8 @@ export const showLinkQr: Operation = {
 /** Adds `GET /links/{id}/qr`. */
 export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
   api.add(showLinkQr, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const { record } = found(await findLink(storage, actor.account, idOf(exchange, 'link')), 'link')
+    const condition = readCondition(exchange)
+    const { record } = found(await findLink(storage, actor.account, readId(exchange, 'link')), 'link')
     const request = {
       name: `link-${record.id}`,
       ...(await drawnAddress(storage, actor.account, record, exchange.query, shortUrl)),
@@ -107,7 +107,7 @@ export async function sendQr(
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
   if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
   addHeader(exchange, 'content-type', format === 'svg' ? 'image/svg+xml' : 'image/png')
-  addHeader(exchange, 'content-disposition', dispositionOf(disposition, `${file}.${format}`))
+  addHeader(exchange, 'content-disposition', formatDisposition(disposition, `${file}.${format}`))
   // A browser runs scripts in an SVG document that it opens directly.
   const images = hasLogo ? ' img-src data:;' : ''
   addHeader(exchange, 'content-security-policy', `default-src 'none';${images} sandbox`)

@@ -5,7 +5,7 @@ import { Type } from '../forms/json-schema.ts'
 import { oneOf } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
-import { type RedirectRule, rulesOf } from '../rules/rule.ts'
+import { parseRules, type RedirectRule } from '../rules/rule.ts'
 import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations, withScheme } from './link-violations.ts'
 import { type LinkRow, updateLink } from './schema.ts'
@@ -57,7 +57,7 @@ export function replacedDestinations(
   const before = { url, rules }
   const sent = {
     url: replacedText(url, replacement),
-    rules: rulesOf(before).map((rule) => replacedRule(rule, replacement)),
+    rules: parseRules(before).map((rule) => replacedRule(rule, replacement)),
   }
   // Stored destinations may break rules that are newer, so unchanged ones are not checked.
   const changed = [sent.url !== url && 'url', JSON.stringify(sent.rules) !== (rules ?? '[]') && 'rules'] as const

@@ -6,7 +6,7 @@ import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '
 import { boolean } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { type RedirectRule, ruleDestinations, rulesOf } from '../rules/rule.ts'
+import { parseRules, type RedirectRule, ruleDestinations } from '../rules/rule.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
@@ -96,7 +96,7 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
   link.short_url = shortUrl(row.domain_name ?? '', row.alias)
   link.status = statusOf({ ...row, disabled: link.disabled }, now)
   link.has_redirect_password = row.redirect_password !== null
-  link.rules = rulesOf(row)
+  link.rules = parseRules(row)
   link.tags = tagsOf(row)
   link.last_clicked_at = row.last_clicked_ms === null ? null : new Date(row.last_clicked_ms).toISOString()
   return link
@@ -125,7 +125,7 @@ export const linkEvents: EventDescription<LinkRow> = {
     // Half as long as with `Object.fromEntries`, for each link of a batch.
     for (const field of fields) values[field] = row[field]
     for (const flag of flags) values[flag] = values[flag] === 1
-    values.rules = row.rules === null ? null : rulesOf(row)
+    values.rules = row.rules === null ? null : parseRules(row)
     values.tags = tagsOf(row)
     if (row.addresses) values.addresses = JSON.parse(row.addresses)
     return values
@@ -214,7 +214,7 @@ export interface WithDestinations {
 
 /** Returns the destinations in these values: the link's URL, and those of its rules. */
 export function destinationsIn({ url, rules }: WithDestinations): Destination[] {
-  const list = typeof rules === 'string' ? rulesOf({ rules }) : (rules ?? [])
+  const list = typeof rules === 'string' ? parseRules({ rules }) : (rules ?? [])
   return [
     ...(url === undefined ? [] : [{ field: 'url', url }]),
     ...ruleDestinations(list).map(({ place, url }) => ({ field: `rules.${place}`, url })),

@@ -9,7 +9,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { loggedDomains } from '../domains/reversal.ts'
-import { rulesOf } from '../rules/rule.ts'
+import { parseRules } from '../rules/rule.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
@@ -91,7 +91,7 @@ for (const [from, to] of [
     // The ids differ there.
     await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
     const text = await textOf(here)
-    const { redirect_password, ...values } = { ...full, rules: rulesOf({ rules: full.rules }), tags: ['B', 'Ähre'] }
+    const { redirect_password, ...values } = { ...full, rules: parseRules({ rules: full.rules }), tags: ['B', 'Ähre'] }
     assert.deepEqual(linkOf(linesOf(text)[0]), {
       ...{ id: 1, domain_id: 2, alias: 'Ähre/🏳️‍🌈', ...values },
       ...{ redirect_password_hash: redirect_password, legacy: false, ...told },

@@ -8,12 +8,12 @@ import {
   checkedRecord,
   InvalidRecord,
   isTime,
-  localIdOf,
   type Members,
+  parseTimes,
+  resolveLocalId,
   type Stored,
   type Target,
   type Transferable,
-  timesOf,
 } from '../transfer/transferable.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { storeAddress } from './address-schema.ts'
@@ -151,7 +151,7 @@ function readHistory(members: Members): LinkHistory {
   if (last_clicked_at !== null && last_clicked_at > now) {
     throw new InvalidRecord('last_clicked_at: The time is in the future.')
   }
-  const times = timesOf(members) ?? { created_at: now, updated_at: now }
+  const times = parseTimes(members) ?? { created_at: now, updated_at: now }
   const last_clicked_ms = last_clicked_at === null ? null : Date.parse(last_clicked_at)
   return { clicks, bots, previews, last_clicked_ms, ...times }
 }
@@ -169,9 +169,9 @@ async function store(
 ): Promise<Stored> {
   const { actor } = target
   const { account } = actor
-  const domainId = localIdOf(target, 'domains', sourceDomain)
-  const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
-  const further = addresses.map((each) => ({ ...each, domain_id: localIdOf(target, 'domains', each.domain_id) }))
+  const domainId = resolveLocalId(target, 'domains', sourceDomain)
+  const link = { ...values, space_id: sourceSpace === null ? null : resolveLocalId(target, 'spaces', sourceSpace) }
+  const further = addresses.map((each) => ({ ...each, domain_id: resolveLocalId(target, 'domains', each.domain_id) }))
   const domain = await findLinkDomain(tx, account, domainId)
   if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
   const row: LinkInsertion = { ...link, domain_id: domain.id, legacy, further, history }

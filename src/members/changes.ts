@@ -1,17 +1,17 @@
 /** Changes of members: roles, names and removals. An account always has an owner. */
-import { type Actor, actorOf, allows } from '../access/actor.ts'
+import { type Actor, allows, createActor } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import { found, lastOwner } from '../errors.ts'
 import { deletedEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { narrowKeysOf, revokeKeysOf } from '../keys/store.ts'
+import { narrowMemberKeys, revokeMemberKeys } from '../keys/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { MemberId } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
-import { deleteInvitationsOf } from './invitations.ts'
-import { describedMember, lockAccount, type MemberRow, memberRecords, ownersOf, requireWriter } from './store.ts'
+import { deleteMemberInvitations } from './invitations.ts'
+import { describedMember, lockAccount, type MemberRow, memberRecords, requireWriter, selectOwners } from './store.ts'
 
 /** Changes the role of a member of the actor's account. Throws `not_found`, `last_owner` and what `check` throws before. */
 export function changeRole(
@@ -57,7 +57,7 @@ export async function setOidcMember(
 ): Promise<Versioned<MemberRow>> {
   const { record } = await lockMember(tx, account, id)
   const scopes = scopesOfRole(record.role)
-  const actor = actorOf({ account, kind: 'member', id, name: record.name, scopes }, requestId)
+  const actor = createActor({ account, kind: 'member', id, name: record.name, scopes }, requestId)
   if (role === undefined) return change(tx, actor, record, { email })
   const kept = role !== 'owner' && (await isLastOwner(tx, account, record)) ? record.role : role
   return change(tx, actor, record, { email, role: kept }, { has_oidc_role: 1 })
@@ -90,8 +90,8 @@ export function removeMember(
     await requireWriter(tx, actor)
     const removed = { ...deletedEvent(describedMember, record, {}), action: 'removed', kept: undefined } as const
     await recordEvents(tx, actor, [removed])
-    await (keepsKeys ? narrowKeysOf(tx, account, id, record.role) : revokeKeysOf(tx, actor, id))
-    await deleteInvitationsOf(tx, actor, id)
+    await (keepsKeys ? narrowMemberKeys(tx, account, id, record.role) : revokeMemberKeys(tx, actor, id))
+    await deleteMemberInvitations(tx, actor, id)
     const own = query.deleteFrom('members').where('id', '=', id).where('account_id', '=', account)
     const [row] = await tx.execute(own.returning('person_id'))
     if (row !== undefined) await removePerson(tx, row.person_id)
@@ -124,7 +124,7 @@ export async function isLastOwner(
   { id, role }: Pick<MemberRow, 'id' | 'role'>,
 ): Promise<boolean> {
   if (role !== 'owner') return false
-  return (await db.execute(ownersOf(account).where('id', '<>', id).limit(1))).length === 0
+  return (await db.execute(selectOwners(account).where('id', '<>', id).limit(1))).length === 0
 }
 
 async function change(
@@ -146,6 +146,6 @@ async function change(
     allows({ scopes: scopesOfRole(each.role) }, 'members:write'),
   )
   // They know the links, and could join as someone else with their former role.
-  if (could && !can) await deleteInvitationsOf(tx, actor, before.id)
+  if (could && !can) await deleteMemberInvitations(tx, actor, before.id)
   return after
 }

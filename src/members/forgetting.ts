@@ -34,9 +34,9 @@ interface PersonalEvent {
 export async function forgetMember(db: Storage, account: number, id: number): Promise<void> {
   const own = await db.execute(personalEvents(account, 'member').where('record_id', '=', id))
   if (own.length === 0) throw notFound('removed member in the history')
-  const isOwn = await invitationsOf(db, account, own)
-  const names = [...valuesOf(own, 'name'), ...own.map(({ record_name }) => record_name)]
-  const values = new Set<string | null>([...names, ...valuesOf(own, 'email')])
+  const isOwn = await matchInvitations(db, account, own)
+  const names = [...collectValues(own, 'name'), ...own.map(({ record_name }) => record_name)]
+  const values = new Set<string | null>([...names, ...collectValues(own, 'email')])
   const eraseResponses = (invitations: readonly number[]) =>
     eraseInvitations(db, account, ({ id, name, email, created_by }) => {
       return invitations.includes(id) || [name, email, created_by?.name ?? null].some((value) => values.has(value))
@@ -64,13 +64,13 @@ function personalEvents(account: number, record: 'member' | 'invitation') {
 }
 
 /** Returns a predicate for events about an invitation that the person used, or that has their email address. */
-async function invitationsOf(db: Db, account: number, own: readonly PersonalEvent[]) {
+async function matchInvitations(db: Db, account: number, own: readonly PersonalEvent[]) {
   const joined = own.find(({ action }) => action === 'joined')
   const inBatch = personalEvents(account, 'invitation').where('batch_id', '=', joined?.batch_id ?? '')
   const used = new Set((await db.execute(inBatch)).map(({ record_id }) => record_id))
-  const emails = new Set([...valuesOf(own, 'email')].map(foldCase))
+  const emails = new Set([...collectValues(own, 'email')].map(foldCase))
   return (event: PersonalEvent) =>
-    used.has(event.record_id) || [...valuesOf([event], 'email')].some((email) => emails.has(foldCase(email)))
+    used.has(event.record_id) || [...collectValues([event], 'email')].some((email) => emails.has(foldCase(email)))
 }
 
 /** Splits the account's events by id. */
@@ -87,23 +87,23 @@ async function* ranges(db: Db, account: number): AsyncGenerator<{ readonly after
 }
 
 /** Returns the values of a field before and after these events, except forgotten ones. */
-function valuesOf(events: readonly PersonalEvent[], field: 'name' | 'email'): ReadonlySet<string> {
-  const all = events.flatMap((event) => changesOf(event)[field] ?? [])
+function collectValues(events: readonly PersonalEvent[], field: 'name' | 'email'): ReadonlySet<string> {
+  const all = events.flatMap((event) => parseChanges(event)[field] ?? [])
   return new Set(all.filter((value): value is string => typeof value === 'string' && value !== forgottenName))
 }
 
-function changesOf({ changes }: PersonalEvent): Changes {
+function parseChanges({ changes }: PersonalEvent): Changes {
   return changes === null ? {} : (JSON.parse(changes) as Changes)
 }
 
 /** Returns whether an invitation's name or email address is the event's `record_name`. */
 function isNamedAfter(event: PersonalEvent): boolean {
-  return valuesOf([event], 'name').has(event.record_name) || valuesOf([event], 'email').has(event.record_name)
+  return collectValues([event], 'name').has(event.record_name) || collectValues([event], 'email').has(event.record_name)
 }
 
 /** Replaces names and email addresses in an event; if `isNamed`, also `record_name`. */
 async function forget(db: Db, event: PersonalEvent, isNamed: boolean): Promise<void> {
-  const values = changesOf(event)
+  const values = parseChanges(event)
   const personal = Object.entries(values).filter(([field]) => field === 'name' || field === 'email')
   const forgotten = personal.map(([field, pair]) => [field, pair.map((value) => value && forgottenName)])
   const changes = event.changes && JSON.stringify({ ...values, ...Object.fromEntries(forgotten) })

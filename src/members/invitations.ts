@@ -1,5 +1,5 @@
 /** Invitations: links with which one person joins an account in a role. */
-import { type Actor, actorOf } from '../access/actor.ts'
+import { type Actor, createActor } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import { found, invitationOver, notFound, validationFailed } from '../errors.ts'
 import { createdEvent, deletedEvent, type EventDescription, type NewEvent } from '../events/event.ts'
@@ -59,14 +59,14 @@ export function createInvitation(
 ): Promise<IssuedInvitation> {
   const { account } = actor
   const secret = generateToken('invitation')
-  const columns = { role, name, email, hash: hashToken(secret), expires_at: timeOf(now + invitationLifetimeMs) }
-  const times = { created_at: timeOf(now), updated_at: timeOf(now) }
+  const columns = { role, name, email, hash: hashToken(secret), expires_at: formatTime(now + invitationLifetimeMs) }
+  const times = { created_at: formatTime(now), updated_at: formatTime(now) }
   return db.write(async (tx) => {
     await lockAccount(tx, account)
     // An invitation ends with the member who created it, or their key.
     const member_id = await requireWriter(tx, actor)
     await tx.execute(
-      query.deleteFrom('invitations').where('account_id', '=', account).where('expires_at', '<=', timeOf(now)),
+      query.deleteFrom('invitations').where('account_id', '=', account).where('expires_at', '<=', formatTime(now)),
     )
     const open = query.selectFrom('invitations').select('id').where('account_id', '=', account)
     if ((await tx.execute(open.limit(maxInvitations))).length === maxInvitations) {
@@ -86,7 +86,7 @@ export function listInvitations(
   page: InvitationPage,
   now = Date.now(),
 ): Promise<Page<InvitationRow>> {
-  const open = { expires_at: { from: timeOf(now + 1) } }
+  const open = { expires_at: { from: formatTime(now + 1) } }
   return records.list(storage, account, { ...page, search: [], searchIn: [], filter: {}, ranges: open })
 }
 
@@ -106,7 +106,7 @@ export async function findInvitation(
   now = Date.now(),
 ): Promise<Versioned<InvitationRow> | undefined> {
   const invitation = await records.find(db, account, id)
-  return invitation !== undefined && invitation.record.expires_at > timeOf(now) ? invitation : undefined
+  return invitation !== undefined && invitation.record.expires_at > formatTime(now) ? invitation : undefined
 }
 
 /** Deletes an open invitation to the actor's account. Throws `not_found` and what `precondition` throws. */
@@ -118,14 +118,14 @@ export function deleteInvitation(
 ): Promise<void> {
   return db.write(async (tx) => {
     const locked = await records.findForUpdate(tx, actor.account, id)
-    if (locked === undefined || locked.record.expires_at <= timeOf(Date.now())) throw notFound('invitation')
+    if (locked === undefined || locked.record.expires_at <= formatTime(Date.now())) throw notFound('invitation')
     precondition?.check(locked.version)
     await remove(tx, actor, [locked.record])
   })
 }
 
 /** Deletes the invitations that a member created, in a transaction. */
-export async function deleteInvitationsOf(tx: Db, actor: Actor, member: number): Promise<void> {
+export async function deleteMemberInvitations(tx: Db, actor: Actor, member: number): Promise<void> {
   const own = query.selectFrom('invitations').select('id').where('account_id', '=', actor.account)
   const ids = (await tx.execute(own.where('member_id', '=', member).orderBy('id').forUpdate())).map(({ id }) => id)
   const invitations = (await records.findAll(tx, actor.account, ids)).values()
@@ -165,7 +165,7 @@ export async function findInvitationByToken(
     .select(['invitations.id', 'invitations.role', 'invitations.name', 'invitations.email', 'members.name as inviter'])
     .select(['accounts.id as account_id', 'accounts.name as account_name'])
     .where('invitations.hash', '=', hashToken(token))
-    .where('invitations.expires_at', '>', timeOf(now))
+    .where('invitations.expires_at', '>', formatTime(now))
   const [row] = await db.execute(own)
   if (row === undefined) return undefined
   const { account_id, account_name, role, ...invitation } = row
@@ -194,7 +194,7 @@ export async function joinAccount(tx: Db, joining: Joining, requestId: string | 
   const { account, record } = invitation
   const { email, role } = record
   const newMember = { name, email: verifiedEmail ?? email, role, hasOidcRole: false }
-  const joined = actorOf({ account, kind: 'member', id: null, name, scopes: scopesOfRole(role) }, requestId)
+  const joined = createActor({ account, kind: 'member', id: null, name, scopes: scopesOfRole(role) }, requestId)
   await lockPerson(tx, joining.person)
   const member = await insertMember(tx, joined, { person: joining.person, ...newMember })
   const { id } = member.record
@@ -219,6 +219,6 @@ async function lockPerson(tx: Db, person: number): Promise<void> {
   found(stored, 'person')
 }
 
-function timeOf(milliseconds: number): string {
+function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }

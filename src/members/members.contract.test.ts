@@ -4,7 +4,7 @@ import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { signedIn } from '../../test/dashboard.ts'
 import { newMember } from '../../test/members.ts'
-import { actorOf, type KeyScope } from '../access/actor.ts'
+import { createActor, type KeyScope } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import { Failure } from '../errors.ts'
 import { Keyring } from '../keys/keyring.ts'
@@ -34,7 +34,7 @@ const other = await newAccount()
 
 /** Issues a key as a member. */
 function keyOf({ account, id }: MemberId, role: Role, scopes: readonly KeyScope[]) {
-  const actor = actorOf({ account, kind: 'member', id, name: 'Ben', scopes: scopesOfRole(role) }, null)
+  const actor = createActor({ account, kind: 'member', id, name: 'Ben', scopes: scopesOfRole(role) }, null)
   return createKey(app.storage, actor, { name: 'ci', scopes, lifetimeMs: null })
 }
 
@@ -269,7 +269,7 @@ test('members create keys only with scopes of their role', async () => {
       const { key } = await keyOf(member, role, scopes)
       await revokeKey(
         app.storage,
-        actorOf({ ...member, kind: 'system', id: null, name: '', scopes: ['*'] }, null),
+        createActor({ ...member, kind: 'system', id: null, name: '', scopes: ['*'] }, null),
         key.id,
       )
       continue

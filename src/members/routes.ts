@@ -2,11 +2,11 @@ import { hash } from 'node:crypto'
 import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
 import { checkedChange, withShownVersion } from '../api/handlers.ts'
-import { idOf } from '../api/operations.ts'
+import { readId } from '../api/operations.ts'
 import { type Api, readRoutes, storeRoute } from '../api/routes.ts'
 import { Failure, validationFailed } from '../errors.ts'
-import { type ListQuery, type PageQuery, pageOf, pageRequestOf } from '../forms/list-query.ts'
-import { conditionOf } from '../http/conditions.ts'
+import { type ListQuery, type PageQuery, toPage, toPageRequest } from '../forms/list-query.ts'
+import { readCondition } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { send } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
@@ -35,7 +35,7 @@ import {
   storeInvitation,
   updateMember,
 } from './schema.ts'
-import { type MemberRow, memberOf, memberRecords, memberWarnings } from './store.ts'
+import { type MemberRow, memberRecords, memberWarnings, toMember } from './store.ts'
 
 /** Adds the operations on members. */
 export function memberRoutes(api: Api, storage: Storage): void {
@@ -48,8 +48,8 @@ export function memberRoutes(api: Api, storage: Storage): void {
   readRoutes(api, 'member', memberOperations, { list: (...given) => listMembers(storage, ...given), find })
 
   api.add([put, patch], async (exchange, { actor, fields }) => {
-    const condition = conditionOf(exchange)
-    const id = idOf(exchange, 'member')
+    const condition = readCondition(exchange)
+    const id = readId(exchange, 'member')
     const changed = await withShownVersion(
       () => find(actor.account, id),
       'member',
@@ -59,8 +59,8 @@ export function memberRoutes(api: Api, storage: Storage): void {
   })
 
   api.add(remove, async (exchange, { actor }) => {
-    const precondition = conditionOf(exchange)
-    const id = idOf(exchange, 'member')
+    const precondition = readCondition(exchange)
+    const id = readId(exchange, 'member')
     const own = () => find(actor.account, id)
     await withShownVersion(own, 'member', async () => {
       const { keys } = await checkedChange(removeMemberQuery.check(exchange.query), own, 'member', precondition)
@@ -72,8 +72,8 @@ export function memberRoutes(api: Api, storage: Storage): void {
 
 /** Lists a page of the account's members for a response. */
 export async function listMembers(storage: Storage, account: number, query: ListQuery): Promise<Page<Member>> {
-  const page = await memberRecords.list(storage, account, pageRequestOf(query, resources.members))
-  return { ...page, rows: page.rows.map(memberOf) }
+  const page = await memberRecords.list(storage, account, toPageRequest(query, resources.members))
+  return { ...page, rows: page.rows.map(toMember) }
 }
 
 /** Changes the role of a member. Throws `not_found`, `validation_failed`, `last_owner` and what `precondition` throws. */
@@ -87,13 +87,13 @@ export function updateRole(
   const { values, violations } = updateMember.read(fields)
   return changeRole(storage, actor, id, values.role, ({ record, version }) => {
     precondition?.check(version)
-    const all = [...violations, ...changesOf(record, values)]
+    const all = [...violations, ...rejectChanges(record, values)]
     if (all.length > 0) throw validationFailed(all)
   })
 }
 
 /** Returns a violation for each new value, which could otherwise seem to be stored. The current ones may be sent back. */
-function changesOf(
+function rejectChanges(
   record: MemberRow,
   sent: Readonly<Partial<Record<'name' | 'email', string | undefined>>>,
 ): Violation[] {
@@ -107,7 +107,7 @@ function changesOf(
 /** Returns the member for a response, with a version that changes with the fields that no one edits. */
 function shownMember({ record, version }: Versioned<MemberRow>): Versioned<Member> {
   const { sign_in, last_seen_at } = record
-  return { record: memberOf(record), version: withState(version, `${sign_in} ${last_seen_at}`) }
+  return { record: toMember(record), version: withState(version, `${sign_in} ${last_seen_at}`) }
 }
 
 function withState(version: string, state: string): string {
@@ -140,8 +140,8 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
   })
 
   api.add(remove, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const id = idOf(exchange, 'invitation')
+    const condition = readCondition(exchange)
+    const id = readId(exchange, 'invitation')
     const deleted = () => deleteInvitation(storage, actor, id, condition)
     await withShownVersion(() => find(actor.account, id), 'invitation', deleted)
     return send(exchange, 204)
@@ -154,17 +154,17 @@ export async function listShownInvitations(
   account: number,
   query: PageQuery,
 ): Promise<Page<Invitation>> {
-  const page = await listInvitations(storage, account, pageOf(query))
-  return { ...page, rows: page.rows.map(invitationOf) }
+  const page = await listInvitations(storage, account, toPage(query))
+  return { ...page, rows: page.rows.map(toInvitation) }
 }
 
 /** Returns an invitation for a response. */
-export function invitationOf({ member_id, inviter, ...row }: InvitationRow): Invitation {
+export function toInvitation({ member_id, inviter, ...row }: InvitationRow): Invitation {
   const { id, name, email, role, expires_at, created_at } = row
   const created_by = member_id === null || inviter === null ? null : { id: member_id, name: inviter }
   return { id, name, email, role, created_by, expires_at, created_at }
 }
 
 function shownInvitation({ record, version }: Versioned<InvitationRow>): Versioned<Invitation> {
-  return { record: invitationOf(record), version: withState(version, `${record.member_id} ${record.inviter}`) }
+  return { record: toInvitation(record), version: withState(version, `${record.member_id} ${record.inviter}`) }
 }

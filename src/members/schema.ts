@@ -2,11 +2,11 @@
 
 import type { Static } from 'typebox'
 import { roles } from '../access/roles.ts'
-import { bodyFailures, idempotencyFailures, type Operation, readOperationsOf } from '../api/operations.ts'
+import { bodyFailures, describeReads, idempotencyFailures, type Operation } from '../api/operations.ts'
 import { withWarnings } from '../api/warnings.ts'
 import { change, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
-import { listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
+import { createListQuery, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
 import { boundedText, oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import { Refusal } from '../violations.ts'
@@ -129,11 +129,11 @@ const invitationExample: Invitation = {
   created_at: '2026-11-20T12:00:00.000Z',
 }
 
-const memberReads = readOperationsOf('members', {
+const memberReads = describeReads('members', {
   description: 'The people in the account. Each has a role.',
   record: memberSchema,
   example: memberExample,
-  listQuery: listQueryOf(resources.members),
+  listQuery: createListQuery(resources.members),
   scope: 'members:read',
 })
 
@@ -180,7 +180,7 @@ const invitationsQuery = form<PageQuery>(
   pageConflicts,
 )
 
-const { list, show } = readOperationsOf('invitations', {
+const { list, show } = describeReads('invitations', {
   description: 'Links with which people join the account. Each is for one person. Waymark sends no mail.',
   record: invitationSchema,
   example: invitationExample,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { newMember } from '../../test/members.ts'
-import { type Actor, actorOf, systemActor } from '../access/actor.ts'
+import { type Actor, createActor, systemActor } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import { createAccount } from '../accounts/store.ts'
 import { createKey, listKeys } from '../keys/store.ts'
@@ -33,7 +33,7 @@ async function opened(t: TestContext): Promise<Storage> {
 }
 
 function actorFor({ account, id }: MemberId, name = 'Ana', role: Role = 'owner'): Actor {
-  return actorOf({ account, kind: 'member', id, name, scopes: scopesOfRole(role) }, null)
+  return createActor({ account, kind: 'member', id, name, scopes: scopesOfRole(role) }, null)
 }
 
 const editor = { role: 'editor', name: null, email: null } as const
@@ -224,7 +224,7 @@ test('an invitation by a key ends with the member who created the key', async (t
   await newMember(storage, 1)
   const ben = await newMember(storage, 1, { name: 'Ben' })
   const { key } = await createKey(storage, actorFor(ben, 'Ben'), { name: 'ci', scopes: ['*'], lifetimeMs: null })
-  const byKey = actorOf({ account: 1, kind: 'key', id: key.id, name: 'ci', scopes: key.scopes }, null)
+  const byKey = createActor({ account: 1, kind: 'key', id: key.id, name: 'ci', scopes: key.scopes }, null)
   const { invitation, secret } = await createInvitation(storage, byKey, editor)
   assert.deepEqual([invitation.record.member_id, invitation.record.inviter], [ben.id, 'Ben'])
   // What began before the removal ends before it, or fails.

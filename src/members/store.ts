@@ -119,7 +119,7 @@ export function ensureOwner(db: Db, actor: Actor): Promise<Member['id']> {
   const { account } = actor
   return db.write(async (tx) => {
     await lockAccount(tx, account)
-    const [first] = await tx.execute(ownersOf(account).orderBy('id').limit(1))
+    const [first] = await tx.execute(selectOwners(account).orderBy('id').limit(1))
     if (first !== undefined) return first.id
     const person = await insertPerson(tx, null)
     const owner = { person, name: firstOwnerName, email: null, role: 'owner', hasOidcRole: false } as const
@@ -153,12 +153,12 @@ export async function requireWriter(tx: Db, { account, kind, id }: Actor): Promi
 }
 
 /** Selects the ids of an account's owners. */
-export function ownersOf(account: number) {
+export function selectOwners(account: number) {
   return query.selectFrom('members').select('id').where('account_id', '=', account).where('role', '=', 'owner')
 }
 
 /** Selects the memberships of a person, last used first. */
-export function membershipsOf(person: number) {
+export function selectMemberships(person: number) {
   const own = query.selectFrom('members').select(['account_id as account', 'id', 'has_oidc_role'])
   const byUse = own.orderBy((e) => e.fn.coalesce('last_seen_at', 'created_at'), 'desc').orderBy('id', 'desc')
   return byUse.where('person_id', '=', person)
@@ -198,7 +198,7 @@ export async function membersWithEmail(db: Db, account: number, email: string, l
 const firstOwnerName = 'Owner'
 
 /** Returns a member for a response. */
-export function memberOf({ sign_in, ...row }: MemberRow): Member {
+export function toMember({ sign_in, ...row }: MemberRow): Member {
   const methods = [...(sign_in & 1 ? (['oidc'] as const) : []), ...(sign_in & 2 ? (['passkey'] as const) : [])]
   const { id, name, email, role, last_seen_at, created_at, updated_at } = row
   return { id, name, email, role, sign_in: methods, last_seen_at, created_at, updated_at }

@@ -12,16 +12,16 @@ export const domainMark = '{domain}'
 
 /** Returns a formatter of short URLs by a template such as `https://{domain}`. */
 export function shortUrls(template: string): ShortUrl {
-  return (domain, alias) => `${template.replace(domainMark, domain)}/${pathOf(alias)}`
+  return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeAlias(alias)}`
 }
 
 /** Returns the path of an alias, percent-encoded (RFC 3986 §3.3) and without its first slash. */
-export function pathOf(alias: string): string {
+export function encodeAlias(alias: string): string {
   return encodeURI(alias.toWellFormed()).replace(/[?#]/g, encodeURIComponent)
 }
 
 /** Returns the short URL of a host name and an alias with a slash between them. */
-export function shortUrlOf(name: string, shortUrl: ShortUrl): string {
+export function formatShortUrl(name: string, shortUrl: ShortUrl): string {
   const slash = name.indexOf('/')
   return shortUrl(name.slice(0, slash), name.slice(slash + 1))
 }

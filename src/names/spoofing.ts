@@ -54,13 +54,13 @@ const writingSystems = [
   ...['Latn Hani Hira Kana', 'Cyrl', 'Latn Hani Hang', 'Latn Hani Bopo', 'Arab', 'Grek', 'Hebr', 'Thai', 'Deva'],
   ...['Armn', 'Beng', 'Ethi', 'Geor', 'Gujr', 'Guru', 'Khmr', 'Knda', 'Laoo', 'Mlym', 'Mymr', 'Orya', 'Sinh', 'Taml'],
   ...['Telu', 'Thaa', 'Tibt'],
-].map(lettersOf)
+].map(matchLetters)
 
-function lettersOf(scripts: string): RegExp {
+function matchLetters(scripts: string): RegExp {
   return new RegExp(`[${scripts.replace(/(\w+) ?/g, '\\p{scx=$1}')}]+`, 'gu')
 }
 
-const common = lettersOf('Zyyy Zinh')
+const common = matchLetters('Zyyy Zinh')
 
 function isInOneScript(label: string): boolean {
   const letters = label.replace(common, '')

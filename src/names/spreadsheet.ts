@@ -14,7 +14,7 @@ const translated: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Returns the folded aliases that an alias may have been if a spreadsheet has changed it; at most 1,000. */
-export function originalsOf(alias: string): readonly string[] {
+export function guessOriginals(alias: string): readonly string[] {
   const word = translated.get(foldCase(alias))
   if (word !== undefined) return [word]
   if (/^\d{1,17}$/.test(alias)) return ['0', '00', '000'].map((zeros) => zeros + alias)

@@ -55,7 +55,7 @@ export function textWarnings(field: string, text: string): Warning[] {
 function correctEncoding(text: string): string | null {
   let meant: string | null = null
   for (let before = text; ; before = meant) {
-    const bytes = windows1252Of(before)
+    const bytes = encodeWindows1252(before)
     const decoded = bytes && decodeUtf8(bytes)
     if (decoded === null || decoded === before) return meant
     meant = decoded
@@ -69,7 +69,7 @@ const bytesOf = new Map(
 )
 
 /** Returns the bytes of a text in Windows-1252; null if it has other characters, or no UTF-8 sequence. */
-function windows1252Of(text: string): Uint8Array | null {
+function encodeWindows1252(text: string): Uint8Array | null {
   // The first two bytes of a UTF-8 sequence, without those of rare scripts, which "Spaß«" and "CAFÉ»" have, too.
   if (!/[\u00c2-\u00c5\u00ce-\u00d1\u00d7-\u00d9\u00e0-\u00f4][\u0080-\u00bf\u0152-\u2122]/.test(text)) return null
   const bytes: number[] = []

@@ -22,14 +22,14 @@ const commonTopLevels = [
 export function mistypedTopLevel(hostname: string): string | null {
   const name = withoutRootDot(hostname)
   const last = name.slice(name.lastIndexOf('.') + 1)
-  if (last === name || commonTopLevels.includes(last) || !commonTopLevels.some((common) => isTypoOf(common, last)))
+  if (last === name || commonTopLevels.includes(last) || !commonTopLevels.some((common) => isTypo(common, last)))
     return null
   const { isIcann, isPrivate, isSpecialUse } = splitAtSuffix(name, { ...suffixOptions, detectSpecialUse: true })
   return isIcann || isPrivate || isSpecialUse ? null : last
 }
 
 /** Returns whether one letter is missing, added or wrong, or two are swapped. Two letters have too little in common. */
-function isTypoOf(word: string, text: string): boolean {
+function isTypo(word: string, text: string): boolean {
   if (text.length + word.length === 4) return false
   const [one = '', other = ''] = [word, text].map((each) => [...each].sort().join(''))
   return distance(word, text) === 1 || (one === other && distance(word, text) === 2)

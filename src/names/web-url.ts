@@ -24,12 +24,12 @@ export function parseDestination(text: string, maxLength: number): string | Refu
 /** Returns why an instance with these further schemes does not allow a parsed destination; null if it does. */
 export function schemeRefusal(url: string, further: readonly string[]): Refusal | null {
   const allowed = [...standardSchemes, ...further]
-  if (allowed.includes(schemeOf(url) ?? '')) return null
+  if (allowed.includes(parseScheme(url) ?? '')) return null
   return new Refusal('unsupported_scheme.destination', { schemes: listed(allowed) })
 }
 
 /** Returns the scheme of a text in lower case (RFC 3986 §3.1); null if it has none. */
-function schemeOf(text: string): string | null {
+function parseScheme(text: string): string | null {
   const [, name = null] = /^([a-z][a-z\d+.-]*):/i.exec(text) ?? []
   const scheme = name?.toLowerCase() ?? null
   // A name before a port, as in `localhost:3000/path`, is not meant as a scheme.
@@ -40,7 +40,7 @@ function schemeOf(text: string): string | null {
 
 /** Returns whether a page may link to a stored URL. */
 export function isLinkable(url: string): boolean {
-  return !unsafeSchemes.includes(schemeOf(url) ?? '')
+  return !unsafeSchemes.includes(parseScheme(url) ?? '')
 }
 
 /** Returns whether a URL has the scheme http or https. */
@@ -76,7 +76,7 @@ type UrlProblem = Exclude<CodeWith<'url'>, 'too_long'>
 type Finding = `${UrlProblem}.url` | `${HostProblem}.host`
 
 function examineDestination(text: string): Finding | null {
-  const scheme = schemeOf(text)
+  const scheme = parseScheme(text)
   if (scheme === null || isWebUrl(text) || unsafeSchemes.includes(scheme)) return examine(text)
   const problem = findCharacterProblem(text)
   if (problem !== null) return inUrl(problem)
@@ -90,7 +90,7 @@ function examine(text: string): Finding | null {
   const problem = findCharacterProblem(text)
   if (problem !== null) return inUrl(problem)
   const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]
-  const hasOtherScheme = schemeOf(text) !== null && !isWebUrl(text)
+  const hasOtherScheme = parseScheme(text) !== null && !isWebUrl(text)
   if (authority === undefined) return inUrl(hasOtherScheme ? 'unsupported_scheme' : 'not_absolute')
   if (authority.includes('@')) return inUrl('has_credentials')
   if (/^(?::\d*)?$/.test(authority)) return inUrl('host_missing')
@@ -141,7 +141,7 @@ const opaqueExamples: Readonly<Record<string, string>> = {
 
 /** Suggests a short URL that the text probably means, and that `find` accepts. */
 function hint(text: string, find: (text: string) => Finding | null): string {
-  const scheme = schemeOf(text) ?? ''
+  const scheme = parseScheme(text) ?? ''
   const isOpaque = scheme in opaqueExamples && find(`${scheme}:1`) === null
   const general = isOpaque ? (opaqueExamples[scheme] ?? example) : example
   // The length first, because the expression takes quadratic time.
@@ -154,7 +154,7 @@ function hint(text: string, find: (text: string) => Finding | null): string {
 
 /** Returns an http or https URL; an empty text for a URL that can't become one, such as `mailto:a@acme.com`. */
 function withoutMistakes(text: string): string {
-  if (schemeOf(text) !== null && !isWebUrl(text) && !text.includes('://')) return ''
+  if (parseScheme(text) !== null && !isWebUrl(text) && !text.includes('://')) return ''
   const scheme = /^http:/i.test(text) ? 'http' : 'https'
   const rest = text
     .replaceAll('\\', '/')

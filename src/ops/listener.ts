@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { databaseUnavailable, Failure, notFound } from '../errors.ts'
 import type { Handler } from '../http/exchange.ts'
-import { problemOf } from '../http/failures.ts'
+import { formatProblem } from '../http/failures.ts'
 import { Listener } from '../http/listener.ts'
 import { Proxies } from '../http/proxies.ts'
 import { requireHostAmong } from '../http/request-head.ts'
@@ -10,7 +10,7 @@ import { RequestCounts, RequestLog } from '../http/request-log.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import { type Fallback, Router } from '../http/router.ts'
 import { isReady, type Storage } from '../storage/port.ts'
-import { type MeasuredServices, metricsOf } from './metrics.ts'
+import { createMetrics, type MeasuredServices } from './metrics.ts'
 
 interface OpsOptions extends MeasuredServices {
   readonly storage: Pick<Storage, 'condition'>
@@ -30,7 +30,7 @@ const databaseTimeoutMs = 2_000
 
 /** Builds the listener for the operator, which responds even if the process is overloaded or other listeners drain. */
 export function opsListener(options: OpsOptions): Listener {
-  const scrape = metricsOf(options)
+  const scrape = createMetrics(options)
   const router = new Router(fallback)
   router.add('GET', '/metrics', async (exchange) => {
     const { contentType, body } = await scrape()
@@ -54,7 +54,7 @@ export function opsListener(options: OpsOptions): Listener {
     proxies: new Proxies(false),
     isSecret: options.isSecret,
     checkHost: requireHostAmong(options.hostNames),
-    formatFailure: problemOf,
+    formatFailure: formatProblem,
     onArrival: (exchange) => addHeader(exchange, 'cache-control', 'no-store'),
   })
 }

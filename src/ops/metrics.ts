@@ -16,7 +16,7 @@ export interface MeasuredServices {
 type Labels = Readonly<Record<string, string | number>>
 
 /** Returns a function for the metrics as text. The first scrape loads prom-client, which then watches the process. */
-export function metricsOf(measured: MeasuredServices) {
+export function createMetrics(measured: MeasuredServices) {
   let ofNode: Promise<Registry> | undefined
   return async () => {
     ofNode ??= nodeMetrics()
@@ -85,11 +85,11 @@ function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): obje
 /** Returns a metric in the form of prom-client's `getMetricsAsJSON`. */
 function metric(type: string, suffix: string, help: string, read: readonly (readonly [Labels, Histogram | number])[]) {
   const name = `waymark_${suffix}`
-  const values = read.flatMap(([labels, value]) => valuesOf(name, labels, value))
+  const values = read.flatMap(([labels, value]) => toValues(name, labels, value))
   return { name, help, type, values, aggregator: 'first' }
 }
 
-function valuesOf(name: string, labels: Labels, value: Histogram | number): MetricValueWithName<string>[] {
+function toValues(name: string, labels: Labels, value: Histogram | number): MetricValueWithName<string>[] {
   if (typeof value === 'number') return [{ metricName: name, labels, value }]
   const counts = value.cumulative()
   return [

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { systemActor } from '../access/actor.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
-import { createKey, findKeyByHash, listKeys, statusOf } from '../keys/store.ts'
+import { createKey, findKeyByHash, keyStatus, listKeys } from '../keys/store.ts'
 import { ensureOwner } from '../members/store.ts'
 import { insertLoginToken, type MemberId } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
@@ -50,7 +50,7 @@ export async function findAccess(db: Db, first: FirstAccess | undefined, base: s
     return { secret: first.secret, signInUrl: signInUrl(base, await insertLoginToken(db, first.owner)) }
   }
   const keys = await listKeys(db, null)
-  return keys.some((key) => statusOf(key) === 'active') ? 'existing' : 'none'
+  return keys.some((key) => keyStatus(key) === 'active') ? 'existing' : 'none'
 }
 
 async function hasAccounts(db: Db): Promise<boolean> {

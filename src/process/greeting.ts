@@ -25,8 +25,8 @@ interface Greeting {
 
 /** Formats the text that the server prints when it listens. */
 export function greeting({ api, redirect, dashboard, storage, access }: Greeting): string {
-  const redirectLine = redirect === undefined ? '' : `Short links are served on ${urlsOf(redirect)}\n`
-  const banner = `Waymark ${version} is listening on ${urlsOf(api)} (documentation: /docs)
+  const redirectLine = redirect === undefined ? '' : `Short links are served on ${describeUrls(redirect)}\n`
+  const banner = `Waymark ${version} is listening on ${describeUrls(api)} (documentation: /docs)
 ${redirectLine}Data is stored in ${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${describeLocation(storage)}
 `
   const signIn = `Dashboard: ${dashboard}  (sign in with an API key, or run: ${program} login-link)\n`
@@ -60,7 +60,7 @@ export function startupFields({ api, redirect, ops }: Listeners, storage: Storag
 
 const createKey = `${program} keys create --name mine`
 
-function urlsOf({ url, isPublic }: Listening): string {
+function describeUrls({ url, isPublic }: Listening): string {
   return isPublic ? `${url} and all other addresses of this machine` : url
 }
 

@@ -1,5 +1,5 @@
 /** The health check of the container image. Exits with 0 if the server is ready, otherwise prints the reason and exits with 1. */
-import { localUrlOf, readHealthListener } from '../config/config.ts'
+import { formatLocalUrl, readHealthListener } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 
 try {
@@ -17,7 +17,7 @@ async function readiness(): Promise<{ status: number; text: string }> {
   if (listener.port === 0) {
     throw new StartupFailure('With PORT=0 and OPS_PORT=0, the server uses any free port. Set one of them.')
   }
-  const url = localUrlOf(listener)
+  const url = formatLocalUrl(listener)
   try {
     const response = await fetch(`${url}${listener.name === 'ops' ? '/health/ready' : '/health'}`)
     return { status: response.status, text: await response.text() }

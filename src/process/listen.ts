@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
-import { type ListenerConfig, localUrlOf, urlOf } from '../config/config.ts'
+import { formatLocalUrl, formatUrl, type ListenerConfig } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 
 export interface Listening {
@@ -29,7 +29,7 @@ export async function listen(
   }
   const { address: host, port } = server.address() as AddressInfo
   const isPublic = host === '0.0.0.0' || host === '::'
-  return { port, url: localUrlOf({ host, port }), boundUrl: urlOf({ host, port }), isPublic }
+  return { port, url: formatLocalUrl({ host, port }), boundUrl: formatUrl({ host, port }), isPublic }
 }
 
 /** Throws `StartupFailure` if a port is in use. Sockets that share a port would not notice. */

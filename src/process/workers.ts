@@ -20,13 +20,13 @@ export function listenersOfWorkers(listeners: readonly ListenerConfig[], workers
   return listeners.flatMap((listener) =>
     Array.from({ length: listener.isPerWorker ? workers : 1 }, (_, slot) => ({
       ...listener,
-      port: portOf(listener, slot),
+      port: choosePort(listener, slot),
     })),
   )
 }
 
 /** Port 0 lets the system choose a port for each worker. */
-function portOf({ port, isPerWorker }: ListenerConfig, slot: number): number {
+function choosePort({ port, isPerWorker }: ListenerConfig, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }
 
@@ -92,7 +92,7 @@ class Supervisor {
   #fork(slot: number): Worker {
     const ports = this.#listeners.map((listener) => {
       const port = listener.isPerWorker ? undefined : this.#ports?.[listener.name]
-      return variable(`${listener.prefix}PORT`, port ?? portOf(listener, slot))
+      return variable(`${listener.prefix}PORT`, port ?? choosePort(listener, slot))
     })
     const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
     this.#running.set(worker.id, { slot, startedAt: performance.now(), isListening: false, unanswered: 0 })

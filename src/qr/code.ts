@@ -116,7 +116,7 @@ function runsIn(row: readonly boolean[]): [start: number, end: number][] {
 }
 
 /** The pixels of each module, and the first pixel of the code. */
-function scaleOf(modules: Modules, { size, margin }: Frame) {
+function fitScale(modules: Modules, { size, margin }: Frame) {
   const scale = Math.floor(size / (modules.length + 2 * margin))
   return { scale, start: Math.floor((size - scale * modules.length) / 2) }
 }
@@ -132,12 +132,17 @@ export async function drawPng(modules: Modules, frame: Frame, look: Look): Promi
   const data = await promisify(deflate)(withFilterTypes(drawLines(modules, frame)))
   const isPlain = dark === plainLook.dark && background === plainLook.background
   if (isPlain) return encodePng({ ...image, format: 'bilevel', data })
-  return encodePng({ ...image, format: 'palette', palette: Buffer.from([...rgbOf(dark), ...rgbOf(background)]), data })
+  return encodePng({
+    ...image,
+    format: 'palette',
+    palette: Buffer.from([...parseColor(dark), ...parseColor(background)]),
+    data,
+  })
 }
 
 /** Returns the lines of an image with one bit per pixel, 0 for dark. */
 function drawLines(modules: Modules, frame: Frame): Buffer[] {
-  const { scale, start } = scaleOf(modules, frame)
+  const { scale, start } = fitScale(modules, frame)
   const light = Buffer.alloc(Math.ceil(frame.size / 8), 0xff)
   const lines: Buffer[] = Array(frame.size).fill(light)
   for (const [y, row] of modules.entries()) {
@@ -157,15 +162,15 @@ function drawLine(row: readonly boolean[], scale: number, start: number, light: 
 }
 
 /** Returns the red, green and blue of a color such as #0b5c6b. */
-export function rgbOf(color: string): Buffer {
+export function parseColor(color: string): Buffer {
   return Buffer.from(color.slice(1), 'hex')
 }
 
 /** Yields the rows of an image with a logo, with three bytes per pixel. */
 export function* paintRows(code: Modules, frame: Frame, look: Look & { readonly logo: Buffer }): Generator<Buffer> {
   const modules = withoutCenter(code)
-  const { scale, start } = scaleOf(modules, frame)
-  const [dark, background] = [rgbOf(look.dark), rgbOf(look.background)]
+  const { scale, start } = fitScale(modules, frame)
+  const [dark, background] = [parseColor(look.dark), parseColor(look.background)]
   const empty = Buffer.alloc(3 * frame.size, background)
   const logo = fittedLogo(look.logo, scale * (logoSide(modules.length) - 2 * logoMargin))
   const center = start + (scale * modules.length) / 2
@@ -188,8 +193,8 @@ function fittedLogo(png: Buffer, side: number) {
   const logo = decodeRgbaPng(png, maxLogoSide)
   if (logo === null) throw new Error('The stored logo is damaged.')
   const scale = side / Math.max(logo.width, logo.height)
-  const lengthOf = (length: number) => Math.max(1, Math.round(length * scale))
-  const [width, height] = [lengthOf(logo.width), lengthOf(logo.height)]
+  const scaleLength = (length: number) => Math.max(1, Math.round(length * scale))
+  const [width, height] = [scaleLength(logo.width), scaleLength(logo.height)]
   return { width, height, line: resizedLines(logo, width, height) }
 }
 

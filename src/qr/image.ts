@@ -25,11 +25,11 @@ interface PngImage {
 
 export function encodePng({ width, height, format, palette, data }: PngImage): Buffer {
   const colors = palette === undefined ? [] : [chunk('PLTE', palette)]
-  const header = chunk('IHDR', headerOf(width, height, format))
+  const header = chunk('IHDR', encodeHeader(width, height, format))
   return Buffer.concat([signature, header, ...colors, chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
 }
 
-function headerOf(width: number, height: number, format: PngImage['format']): Buffer {
+function encodeHeader(width: number, height: number, format: PngImage['format']): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
@@ -96,13 +96,13 @@ interface Window {
  */
 export function resizedLines(raster: Raster, toWidth: number, toHeight: number): (y: number) => Buffer {
   const { width, height, data } = raster
-  const columns = windowsOf(width, toWidth)
+  const columns = computeWindows(width, toWidth)
   const narrowed = new Float32Array(4 * toWidth * height)
   for (let y = 0; y < height; y++) {
     const row = premultiplied(data.subarray(4 * width * y, 4 * width * (y + 1)))
     for (const [x, window] of columns.entries()) addPixels(row, window, 4, narrowed, 4 * (toWidth * y + x))
   }
-  const rows = windowsOf(height, toHeight)
+  const rows = computeWindows(height, toHeight)
   return (y) => {
     const line = new Float32Array(4 * toWidth)
     for (let x = 0; x < toWidth; x++) {
@@ -112,7 +112,7 @@ export function resizedLines(raster: Raster, toWidth: number, toHeight: number):
   }
 }
 
-function windowsOf(from: number, to: number): Window[] {
+function computeWindows(from: number, to: number): Window[] {
   const scale = from / to
   const reach = Math.max(1, scale)
   return Array.from({ length: to }, (_, index) => {

@@ -21,7 +21,7 @@ type ImageType = 'png' | 'jpeg' | 'svg'
 
 /** Draws an image file. */
 function draw(file: Buffer): Raster | LogoProblem {
-  const type = imageTypeOf(file)
+  const type = detectImageType(file)
   if (type === null) return 'type'
   try {
     return type === 'svg' ? drawSvgFile(file.toString('utf8')) : drawBitmap(file, type)
@@ -31,7 +31,7 @@ function draw(file: Buffer): Raster | LogoProblem {
 }
 
 /** Returns the type of an image; null for any other file. */
-function imageTypeOf(file: Buffer): ImageType | null {
+function detectImageType(file: Buffer): ImageType | null {
   if (file.toString('latin1', 0, 8) === '\x89PNG\r\n\x1a\n') return 'png'
   if (file.toString('latin1', 0, 3) === '\xff\xd8\xff') return 'jpeg'
   const start = file.toString('utf8', 0, 1_000).trimStart()

@@ -9,11 +9,11 @@ const columns = ['domain_id', 'dark', 'background', 'margin', 'logo'] as const
 
 /** Finds the style of the account's domain; undefined for the plain style. */
 export async function findQrStyle(db: Db, account: number, domain: number): Promise<QrStyle | undefined> {
-  return (await qrStylesOf(db, account, [domain])).get(domain)
+  return (await readQrStyles(db, account, [domain])).get(domain)
 }
 
 /** Returns the styles of the account's domains by id. Domains with the plain style are missing. */
-export async function qrStylesOf(
+export async function readQrStyles(
   db: Db,
   account: number,
   domains: readonly number[],

@@ -2,7 +2,7 @@ import { form, type LabelsOf, type Rule, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { integer } from '../forms/rules.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { type Look, plainLook, rgbOf } from './code.ts'
+import { type Look, parseColor, plainLook } from './code.ts'
 
 /** How the QR codes of a domain look. */
 export interface QrStyle extends Look {
@@ -48,7 +48,7 @@ const minSymbolContrast = 0.4
 
 /** Returns the violation of colors that scanners can't read; none otherwise. */
 function contrastViolations({ dark, background }: Omit<QrStyle, 'logo'>): Violation[] {
-  const [dim, light] = [luminanceOf(dark), luminanceOf(background)]
+  const [dim, light] = [computeLuminance(dark), computeLuminance(background)]
   if (dim >= light) return [new Refusal('not_allowed.inverted').at('dark')]
   const ratio = (light + 0.05) / (dim + 0.05)
   if (ratio < minRatio) return [new Refusal('not_allowed.pale', { ratio: Math.floor(ratio * 10) / 10 }).at('dark')]
@@ -56,8 +56,8 @@ function contrastViolations({ dark, background }: Omit<QrStyle, 'logo'>): Violat
 }
 
 /** Returns the relative luminance of a color, from 0 to 1 (WCAG 2). It is the reflectance of a printed color. */
-function luminanceOf(color: string): number {
-  const [red = 0, green = 0, blue = 0] = [...rgbOf(color)].map((value) => {
+function computeLuminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [...parseColor(color)].map((value) => {
     const share = value / 255
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
   })

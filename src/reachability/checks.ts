@@ -96,7 +96,7 @@ export class DomainChecks {
   }
 
   /** Looks up the addresses of a public host name. Returns none for other names and while overloaded. Never rejects. */
-  async addressesOf(host: string): Promise<readonly string[]> {
+  async lookUpAddresses(host: string): Promise<readonly string[]> {
     const last = this.#lookups.get(host)
     if (last !== undefined && performance.now() - last.since < addressCacheMs) return last.addresses
     if (!isPublicName(host) || this.#active >= this.#options.concurrency) return []
@@ -107,9 +107,9 @@ export class DomainChecks {
     return addresses
   }
 
-  /** Returns the cached addresses, and refreshes them in the background by the rules of `addressesOf`. */
-  cachedAddressesOf(host: string): readonly string[] {
-    void this.addressesOf(host)
+  /** Returns the cached addresses, and refreshes them in the background by the rules of `lookUpAddresses`. */
+  cachedAddresses(host: string): readonly string[] {
+    void this.lookUpAddresses(host)
     return this.#lookups.get(host)?.found ?? []
   }
 
@@ -140,7 +140,7 @@ export class DomainChecks {
       const url = shortUrl(name, fingerprintPath)
       // The system's resolver would block one of its few threads for many seconds.
       const isSilent = records === 'no answer'
-      const how = this.#counted(this.#options.probe, familyOf(records), network)
+      const how = this.#counted(this.#options.probe, soleFamily(records), network)
       const fileResults = Object.entries(files).map(async ([path, content]): Promise<[string, FileResult]> => {
         const secure = `https://${name}:${how.httpsPort}/${path}`
         return [path, isSilent ? 'no answer' : await probeFile(secure, content, how)]
@@ -173,7 +173,7 @@ export class DomainChecks {
 }
 
 /** Returns the only address family of the records, because the DNS may be silent on the other one; 0 for any. */
-function familyOf(records: FoundRecords): 0 | 4 | 6 {
+function soleFamily(records: FoundRecords): 0 | 4 | 6 {
   const families = new Set(addressesIn(records).map(isIP))
   const [family] = families
   return families.size === 1 ? (family as 4 | 6) : 0
@@ -209,7 +209,7 @@ export async function probe(url: string, fingerprint: string, options: ProbeOpti
   const signal = AbortSignal.timeout(options.timeoutMs)
   try {
     const response = await requestOnce(url, signal, options)
-    const secureUrl = secureVersionOf(url, response, options.httpsPort)
+    const secureUrl = findSecureVersion(url, response, options.httpsPort)
     if (secureUrl === null) return await compare(response, fingerprint)
     response.destroy()
     return await compare(await requestOnce(secureUrl, signal, options), fingerprint)
@@ -225,9 +225,9 @@ export type FileResult = 'served' | 'redirect' | 'status' | 'type' | 'content' |
 export async function probeFile(url: string, content: string, options: ProbeOptions): Promise<FileResult> {
   try {
     const response = await requestOnce(url, AbortSignal.timeout(options.timeoutMs), options)
-    const result = differenceOf(response)
+    const result = findDifference(response)
     const expected = Buffer.from(content)
-    const isSame = result === null && expected.equals(await startOf(response, expected.length + 1))
+    const isSame = result === null && expected.equals(await readStart(response, expected.length + 1))
     response.destroy()
     return result ?? (isSame ? 'served' : 'content')
   } catch (error) {
@@ -236,7 +236,7 @@ export async function probeFile(url: string, content: string, options: ProbeOpti
 }
 
 /** Returns what differs between the head of a response and the head of a JSON file; null if nothing does. */
-function differenceOf({ statusCode = 0, headers }: IncomingMessage): FileResult | null {
+function findDifference({ statusCode = 0, headers }: IncomingMessage): FileResult | null {
   if (statusCode >= 300 && statusCode < 400) return 'redirect'
   if (statusCode !== 200) return 'status'
   return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '') ? null : 'type'
@@ -266,7 +266,7 @@ export async function requestOnce(url: string, signal: AbortSignal, options: Req
 }
 
 /** Returns the destination of a redirect to the same URL over HTTPS; otherwise null. */
-function secureVersionOf(url: string, { headers }: IncomingMessage, httpsPort: number): string | null {
+function findSecureVersion(url: string, { headers }: IncomingMessage, httpsPort: number): string | null {
   const [from, to] = [new URL(url), URL.parse(headers.location ?? '', url)]
   if (from.protocol !== 'http:' || to?.protocol !== 'https:') return null
   const isSame = from.hostname === to.hostname && from.pathname === to.pathname
@@ -277,13 +277,13 @@ function secureVersionOf(url: string, { headers }: IncomingMessage, httpsPort: n
 /** Returns whether a response is this instance's fingerprint, and ends it. */
 export async function compare(response: IncomingMessage, fingerprint: string): Promise<'here' | 'elsewhere'> {
   const isHere =
-    response.statusCode === 200 && (await startOf(response, maxFingerprint)).toString('latin1').trim() === fingerprint
+    response.statusCode === 200 && (await readStart(response, maxFingerprint)).toString('latin1').trim() === fingerprint
   response.destroy()
   return isHere ? 'here' : 'elsewhere'
 }
 
 /** Reads at most `most` bytes. */
-async function startOf(body: AsyncIterable<Buffer>, most: number): Promise<Buffer> {
+async function readStart(body: AsyncIterable<Buffer>, most: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {

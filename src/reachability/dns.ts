@@ -31,9 +31,9 @@ export async function findRecords(name: string, { timeoutMs, servers }: DnsOptio
   if (servers !== null) resolver.setServers(servers)
   const deadline = setTimeout(() => resolver.cancel(), timeoutMs)
   const found = await Promise.all([
-    recordsOf('CNAME', name, resolver.resolveCname(name)),
-    recordsOf('A', name, resolver.resolve4(name)),
-    recordsOf('AAAA', name, resolver.resolve6(name)),
+    resolveRecords('CNAME', name, resolver.resolveCname(name)),
+    resolveRecords('A', name, resolver.resolve4(name)),
+    resolveRecords('AAAA', name, resolver.resolve6(name)),
   ])
   clearTimeout(deadline)
   const records = found.flatMap((some) => (some === 'no answer' ? [] : some))
@@ -41,7 +41,7 @@ export async function findRecords(name: string, { timeoutMs, servers }: DnsOptio
   return found.includes('no answer') ? 'no answer' : 'no records'
 }
 
-async function recordsOf(
+async function resolveRecords(
   type: DnsRecord['type'],
   name: string,
   values: Promise<string[]>,

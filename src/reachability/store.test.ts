@@ -54,7 +54,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     const named = { id: b, name: 'go.acme.com' }
     const toSet = async (publicHost: string | null, addresses: readonly string[] = []) => {
-      const checks = { addressesOf: async () => addresses, publicAddresses: () => ['198.51.100.9'] }
+      const checks = { lookUpAddresses: async () => addresses, publicAddresses: () => ['198.51.100.9'] }
       const records = await findRecordsToSet(storage, own, named, { publicHost, checks })
       return records.map(({ type, value }) => `${type} ${value}`)
     }

@@ -94,7 +94,7 @@ export async function findReachedDomain(
 interface OwnAddresses {
   /** The host of the dashboard's URL. */
   readonly publicHost: string | null
-  readonly checks: Pick<DomainChecks, 'addressesOf' | 'publicAddresses'>
+  readonly checks: Pick<DomainChecks, 'lookUpAddresses' | 'publicAddresses'>
 }
 
 /** Finds the DNS records to set for a domain of the account; none if no address of this server is known. */
@@ -107,7 +107,7 @@ export async function findRecordsToSet(
   const [last, reached, host] = await Promise.all([
     findChecks(db, account, [id]),
     findReachedDomain(db, account),
-    checks.addressesOf(publicHost ?? ''),
+    checks.lookUpAddresses(publicHost ?? ''),
   ])
   const check = last.get(id)
   const domain = check?.answer === 'here' ? check.addresses : []

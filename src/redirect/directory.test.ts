@@ -63,7 +63,7 @@ async function open(t: TestContext, options: Partial<DirectoryOptions> = {}) {
   watched.lookups = 0
   watched.reads = 0
   const own = directory.domainNamed('go.acme.com') as ServedDomain
-  const find = async (alias: string, domain = own) => directory.linkOf(domain, alias)
+  const find = async (alias: string, domain = own) => directory.findLink(domain, alias)
   return { ...nodes, directory, watched, problems, own, find }
 }
 
@@ -78,10 +78,10 @@ test('caches all domains, and a link after its first visit', async (t) => {
   const urls = { homepage_url: null, not_found_url: null }
   assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', ...urls, has_app_links: 0 })
   assert.equal(directory.domainNamed('go.acme.org'), undefined)
-  const first = directory.linkOf(own, 'sale')
+  const first = directory.findLink(own, 'sale')
   assert.ok(first instanceof Promise)
   const link = (await first) as ServedLink
-  assert.equal(directory.linkOf(own, 'sale'), link)
+  assert.equal(directory.findLink(own, 'sale'), link)
   assert.equal(watched.lookups, 1)
   assert.deepEqual(
     { ...link },
@@ -150,7 +150,7 @@ test('looks up an alias without a link again after 900 ms', async (t) => {
   assert.equal(await find('sale'), null)
   const id = await newLink(other, owner, 'sale')
   tick(899)
-  assert.equal(directory.linkOf(own, 'sale'), null)
+  assert.equal(directory.findLink(own, 'sale'), null)
   assert.equal(watched.lookups, 1)
   tick(2)
   assert.equal((await find('sale'))?.id, id)
@@ -188,7 +188,7 @@ test('evicts the links that were not visited recently', async (t) => {
   }
   assert.ok(meterOf(directory, 'links') < 40)
   assert.equal(watched.lookups, 60)
-  assert.ok(!(directory.linkOf(own, 'a0') instanceof Promise))
+  assert.ok(!(directory.findLink(own, 'a0') instanceof Promise))
 })
 
 test('counts the page of a redirect as memory, in which some characters are longer', async (t) => {
@@ -210,7 +210,7 @@ test('serves from memory while the database is down, and reads everything again 
   const before = watched.polls
   await eventually(() => watched.polls > before + 1)
   assert.equal(directory.domainNamed('go.acme.com'), own)
-  assert.equal((directory.linkOf(own, 'sale') as ServedLink).id, id)
+  assert.equal((directory.findLink(own, 'sale') as ServedLink).id, id)
   await assert.rejects(find('other'), { code: 'database_unavailable' })
   assert.equal(problems.length, 1)
   await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
@@ -268,7 +268,7 @@ test('reads changed domains in small batches', async (t) => {
 test('caches the files of a domain until it changes, also on another node, and serves them while the database is down', async (t) => {
   const { directory, watched, other, own, account } = await open(t)
   const actor = systemActor(account)
-  assert.deepEqual([directory.appLinksOf(own), watched.lookups], [noAppLinks, 0])
+  assert.deepEqual([directory.findAppLinks(own), watched.lookups], [noAppLinks, 0])
   const change = async (asset_links: string) => {
     await loggedDomains.change(other, actor, own.id, { asset_links }, null)
     await directory.refresh()
@@ -276,16 +276,16 @@ test('caches the files of a domain until it changes, also on another node, and s
     return directory.domainNamed('go.acme.com') as ServedDomain
   }
   const domain = await change('[]')
-  assert.deepEqual(await directory.appLinksOf(domain), { ...noAppLinks, asset_links: '[]' })
-  assert.deepEqual(directory.appLinksOf(domain), { ...noAppLinks, asset_links: '[]' })
+  assert.deepEqual(await directory.findAppLinks(domain), { ...noAppLinks, asset_links: '[]' })
+  assert.deepEqual(directory.findAppLinks(domain), { ...noAppLinks, asset_links: '[]' })
   assert.equal(watched.lookups, 1)
   const changed = await change('[{"include": "a"}]')
   watched.isAway = true
-  await assert.rejects(async () => directory.appLinksOf(changed), { code: 'database_unavailable' })
+  await assert.rejects(async () => directory.findAppLinks(changed), { code: 'database_unavailable' })
   watched.isAway = false
-  assert.equal((await directory.appLinksOf(changed)).asset_links, '[{"include": "a"}]')
+  assert.equal((await directory.findAppLinks(changed)).asset_links, '[{"include": "a"}]')
   watched.isAway = true
-  assert.deepEqual(directory.appLinksOf(changed), { ...noAppLinks, asset_links: '[{"include": "a"}]' })
+  assert.deepEqual(directory.findAppLinks(changed), { ...noAppLinks, asset_links: '[{"include": "a"}]' })
 })
 
 for (const [by, heard] of [
@@ -302,7 +302,7 @@ for (const [by, heard] of [
     const { promise, resolve } = Promise.withResolvers<void>()
     watched.held = promise
     watched.lookups = 0
-    const old = directory.appLinksOf(domain)
+    const old = directory.findAppLinks(domain)
     await eventually(() => watched.lookups === 1)
     watched.held = Promise.resolve()
     await change('[{"include": "a"}]')
@@ -311,7 +311,7 @@ for (const [by, heard] of [
     assert.equal((await old).asset_links, '[]')
     await directory.refresh()
     const changed = directory.domainNamed('go.acme.com') as ServedDomain
-    assert.equal((await directory.appLinksOf(changed)).asset_links, '[{"include": "a"}]')
+    assert.equal((await directory.findAppLinks(changed)).asset_links, '[{"include": "a"}]')
   })
 }
 
@@ -327,7 +327,7 @@ test('bounds the memory of files', async (t) => {
   await directory.refresh()
   const visitAll = async () => {
     watched.lookups = 0
-    for (let n = 0; n < 120; n++) await directory.appLinksOf(directory.domainNamed(`f${n}.acme.net`) as ServedDomain)
+    for (let n = 0; n < 120; n++) await directory.findAppLinks(directory.domainNamed(`f${n}.acme.net`) as ServedDomain)
     return watched.lookups
   }
   assert.equal(await visitAll(), 120)

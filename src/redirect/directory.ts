@@ -101,18 +101,18 @@ export class Directory {
   }
 
   /** Returns the domain's link with this alias in NFC, or a promise if it must be read. Throws `overloaded`. */
-  linkOf(domain: ServedDomain, alias: string): ServedLink | null | Promise<ServedLink | null> {
-    const anyCase = anyCaseKeyOf(domain.id, alias)
+  findLink(domain: ServedDomain, alias: string): ServedLink | null | Promise<ServedLink | null> {
+    const anyCase = anyCaseKey(domain.id, alias)
     const common = this.#links.get(anyCase)
     if (common !== undefined) return common
     const unknownUntil = this.#unknown.get(anyCase)
     if (unknownUntil !== undefined && unknownUntil > performance.now()) return null
-    const key = keyOf(domain.id, alias)
+    const key = spellingKey(domain.id, alias)
     return this.#links.get(key) ?? this.#lookups.get(key) ?? this.#lookUp(key, domain.id, alias)
   }
 
   /** Returns the files of apps of a served domain, or a promise if they must be read. Throws `overloaded`. */
-  appLinksOf(domain: ServedDomain): AppLinks | Promise<AppLinks> {
+  findAppLinks(domain: ServedDomain): AppLinks | Promise<AppLinks> {
     if (domain.has_app_links === 0) return noAppLinks
     return this.#appLinks.get(domain) ?? this.#lookupSlots.run(() => this.#readAppLinks(domain))
   }
@@ -124,9 +124,9 @@ export class Directory {
 
   /** Drops a changed link. Must be called after the commit and before the response, with the new alias. */
   linkChanged(id: number, domainId: number, alias: string): void {
-    const key = anyCaseKeyOf(domainId, alias)
+    const key = anyCaseKey(domainId, alias)
     this.#links.delete(key)
-    this.#links.delete(keyOf(domainId, alias))
+    this.#links.delete(spellingKey(domainId, alias))
     this.#dropLink(id)
     this.#unknown.delete(key)
     this.#lookups = new Map()
@@ -179,11 +179,11 @@ export class Directory {
     const { link, ignoresCase } = await findServedLink(this.#storage, domainId, alias)
     if (this.#lookups !== lookups) return link
     if (link === null) {
-      if (ignoresCase) this.#unknown.set(anyCaseKeyOf(domainId, alias), start + unknownForMs)
+      if (ignoresCase) this.#unknown.set(anyCaseKey(domainId, alias), start + unknownForMs)
       return null
     }
-    const cached = ignoresCase ? anyCaseKeyOf(domainId, alias) : key
-    this.#links.set(cached, link, weightOf(link))
+    const cached = ignoresCase ? anyCaseKey(domainId, alias) : key
+    this.#links.set(cached, link, estimateBytes(link))
     this.#keys.getOrInsertComputed(link.id, () => new Set()).add(cached)
     if (link.rules !== null) this.#ruled.getOrInsertComputed(link.account_id, () => new Set()).add(link.id)
     return link
@@ -207,13 +207,13 @@ export class Directory {
       await this.#domains.load()
       return
     }
-    const idsOf = (of: Change['resource']) => [
+    const changedIds = (of: Change['resource']) => [
       ...new Set(changes.flatMap(({ resource, id }) => (resource === of ? [id] : []))),
     ]
-    const ruled = idsOf('accounts').flatMap((account) => [...(this.#ruled.get(account) ?? [])])
+    const ruled = changedIds('accounts').flatMap((account) => [...(this.#ruled.get(account) ?? [])])
     if (changes.some(({ resource }) => resource !== 'domains')) this.#lookups = new Map()
-    for (const id of [...idsOf('links'), ...ruled]) this.#dropLink(id)
-    await this.#domains.refresh(idsOf('domains'))
+    for (const id of [...changedIds('links'), ...ruled]) this.#dropLink(id)
+    await this.#domains.refresh(changedIds('domains'))
   }
 
   /** Forgets where a link was that left the cache. */
@@ -231,17 +231,17 @@ export class Directory {
   }
 }
 
-function keyOf(domainId: number, alias: string): string {
+function spellingKey(domainId: number, alias: string): string {
   return `${domainId}/${alias}`
 }
 
 /** Returns the key of an address that ignores case. No alias starts with a control character. */
-function anyCaseKeyOf(domainId: number, alias: string): string {
+function anyCaseKey(domainId: number, alias: string): string {
   return `${domainId}/${keySeparator}${foldCase(alias)}`
 }
 
 /** Returns the approximate memory of a link in bytes. The redirect has its URL in several forms, and a page. */
-function weightOf({ alias, expiration_url, destinations, rules }: ServedLink): number {
+function estimateBytes({ alias, expiration_url, destinations, rules }: ServedLink): number {
   const ofDestinations = destinations.reduce(
     (sum, { location, body }) => sum + 500 + 4 * location.length + body.length,
     0,

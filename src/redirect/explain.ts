@@ -1,14 +1,14 @@
 /** `GET /links/{id}/explain`: the response that a visitor would get. Nothing is counted. */
 
 import { sendContent } from '../api/envelopes.ts'
-import { idOf, type Operation } from '../api/operations.ts'
+import { type Operation, readId } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found } from '../errors.ts'
 import { Type } from '../forms/json-schema.ts'
-import { conditionOf } from '../http/conditions.ts'
+import { readCondition } from '../http/conditions.ts'
 import type { OwnAnswers } from '../imports/proof.ts'
 import { linkOperations } from '../links/operations.ts'
-import { pathOf, type ShortUrl } from '../names/short-url.ts'
+import { encodeAlias, type ShortUrl } from '../names/short-url.ts'
 import { failedConditions, noRule } from '../rules/decide.ts'
 import {
   type AssumedVisit,
@@ -19,7 +19,7 @@ import {
 } from '../rules/explanation.ts'
 import type { Db } from '../storage/port.ts'
 import { Loops } from './loops.ts'
-import { forwardedQuery, type LinkResolution, locationOf, notFound, redirectOf, resolveLink } from './resolve.ts'
+import { buildLocation, findRedirect, forwardedQuery, type LinkResolution, notFound, resolveLink } from './resolve.ts'
 import { findServedDomain, findServedLink, findServedLinkById, type ServedDomain } from './store.ts'
 import { findVisited } from './visited-link.ts'
 import { Visitor } from './visitor.ts'
@@ -63,8 +63,8 @@ export const explainLink: Operation = {
 /** Adds `GET /links/{id}/explain`. */
 export function explainRoute(api: Api, explain: Explain): void {
   api.add(explainLink, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const data = await explain(actor.account, idOf(exchange, 'link'), exchange.query)
+    const condition = readCondition(exchange)
+    const data = await explain(actor.account, readId(exchange, 'link'), exchange.query)
     return sendContent(exchange, { data }, condition)
   })
 }
@@ -73,11 +73,11 @@ export function explainRoute(api: Api, explain: Explain): void {
 function servedBy(db: Db, shortUrl: ShortUrl) {
   const served = {
     domainNamed: (name: string) => findServedDomain(db, name),
-    linkOf: async (domain: ServedDomain, alias: string) => (await findServedLink(db, domain.id, alias)).link,
+    findLink: async (domain: ServedDomain, alias: string) => (await findServedLink(db, domain.id, alias)).link,
   }
   const sources = new VisitorSources({
     loadCountries: async () => ({ of: () => null }),
-    saltOf: () => undefined,
+    findSalt: () => undefined,
     onProblem: () => undefined,
   })
   return { served, sources, loops: new Loops(served, sources, new URL(shortUrl('a', '')).port) }
@@ -90,10 +90,10 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     const { link, domain } = found(await findServedLinkById(db, account, id), 'link')
     const assumed = explainQuery.check(fields)
     if (assumed instanceof Failure) throw assumed
-    const visitor = visitorOf(assumed, sources)
+    const visitor = toVisitor(assumed, sources)
     await sources.prepare(link, visitor)
     const resolution = resolveLink(link, domain, false, visitor)
-    const redirect = redirectOf(resolution)
+    const redirect = findRedirect(resolution)
     const start = { domain, path: { kind: 'alias', alias: link.alias, asksForPreview: false }, link } as const
     const query = assumed.query ?? ''
     const forwarded = forwardedQuery(resolution, query)
@@ -102,26 +102,26 @@ export function explainer(db: Db, shortUrl: ShortUrl): Explain {
     return {
       ...responseTo(shown, query),
       class: visitor.class,
-      ...decisionOf(shown),
+      ...summarizeDecision(shown),
       checks: link.rules === null ? [] : failedConditions(link.rules, visitor),
     }
   }
 }
 
 /** Returns the function that tells what the redirect server answers at an alias, by what the database has. */
-export function answersOf(db: Db, shortUrl: ShortUrl): OwnAnswers {
+export function createOwnAnswers(db: Db, shortUrl: ShortUrl): OwnAnswers {
   const { served, sources, loops } = servedBy(db, shortUrl)
   const unknown = { status: pageStatuses.not_found, location: null }
 
   return async (name, alias) => {
     const domain = await served.domainNamed(name)
     if (domain === undefined) return [unknown, unknown]
-    const { path, link } = await findVisited(served, domain, `/${pathOf(alias)}`)
+    const { path, link } = await findVisited(served, domain, `/${encodeAlias(alias)}`)
     const answerTo = async (user_agent: string) => {
-      const visitor = visitorOf({ ...noVisit, user_agent }, sources)
+      const visitor = toVisitor({ ...noVisit, user_agent }, sources)
       await sources.prepare(link, visitor)
       const resolution = link === null ? notFound(domain) : resolveLink(link, domain, false, visitor)
-      const redirect = redirectOf(resolution)
+      const redirect = findRedirect(resolution)
       const isLoop = redirect !== null && (await loops.isLoop({ domain, path, link }, redirect, '', name, visitor))
       const { status, location } = isLoop ? unknown : responseTo(resolution, '')
       return { status, location }
@@ -134,7 +134,7 @@ export function answersOf(db: Db, shortUrl: ShortUrl): OwnAnswers {
 const [person, program] = ['Mozilla/5.0 (X11; Linux x86_64)', 'Waymark (bot)']
 const noVisit: AssumedVisit = { country: null, user_agent: null, accept_language: null, query: null, at: null }
 
-function visitorOf(
+function toVisitor(
   { country, user_agent, accept_language, query, at }: AssumedVisit,
   sources: VisitorSources,
 ): Visitor {
@@ -156,12 +156,13 @@ const pageStatuses = { password: 401, preview: 200, expired: 410, not_found: 404
 
 function responseTo(resolution: LinkResolution, query: string) {
   const { kind } = resolution
-  if (kind === 'redirect') return { status: resolution.redirect.status, location: locationOf(resolution, query), kind }
-  const redirect = redirectOf(resolution)
+  if (kind === 'redirect')
+    return { status: resolution.redirect.status, location: buildLocation(resolution, query), kind }
+  const redirect = findRedirect(resolution)
   return { status: redirect?.status ?? pageStatuses[kind], location: redirect?.location ?? null, kind }
 }
 
-function decisionOf(resolution: LinkResolution) {
+function summarizeDecision(resolution: LinkResolution) {
   const { rule, variant } = resolution.kind === 'redirect' ? resolution.decision : noRule
   return { rule, variant }
 }

@@ -1,10 +1,10 @@
 import { Ticks } from '../lib/ticks.ts'
 import type { Directory } from './directory.ts'
 import { type PreparedRedirect, withQuery } from './redirects.ts'
-import { forwardedQuery, redirectOf, resolve } from './resolve.ts'
+import { findRedirect, forwardedQuery, resolve } from './resolve.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
 import { findVisited } from './visited-link.ts'
-import { portOf, type VisitedPath } from './visited-url.ts'
+import { readPort, type VisitedPath } from './visited-url.ts'
 import type { Visitor } from './visitor.ts'
 import type { VisitorSources } from './visitor-sources.ts'
 
@@ -25,7 +25,7 @@ interface Target {
 type Found = Target | undefined | Promise<Target | undefined>
 
 /** The domains and links of the instance, in memory or in the database. */
-interface Served extends Pick<Directory, 'linkOf'> {
+interface Served extends Pick<Directory, 'findLink'> {
   domainNamed(name: string): ServedDomain | undefined | Promise<ServedDomain | undefined>
 }
 
@@ -56,7 +56,7 @@ export class Loops {
     host: string,
     visitor: Visitor,
   ): false | Promise<boolean> {
-    const first = this.#targetOf(redirect, forwarded, host)
+    const first = this.#findTarget(redirect, forwarded, host)
     return first === undefined ? false : this.#returnsTo(start, first, host, visitor)
   }
 
@@ -69,16 +69,16 @@ export class Loops {
       if (isSame({ domain, path, link }, start)) return true
       await this.#sources.prepare(link, visitor)
       const resolution = resolve(path, domain, link, visitor.following(query))
-      const redirect = redirectOf(resolution)
-      at = redirect === null ? undefined : await this.#targetOf(redirect, forwardedQuery(resolution, query), host)
+      const redirect = findRedirect(resolution)
+      at = redirect === null ? undefined : await this.#findTarget(redirect, forwardedQuery(resolution, query), host)
       await ticks.next()
     }
     return false
   }
 
   /** The instance has the default ports, the port of short URLs, and that in the Host header. */
-  #targetOf({ name, port, pathname, search }: PreparedRedirect, forwarded: string, host: string): Found {
-    const isOwnPort = port === '' || port === this.#ownPort || port === portOf(host)
+  #findTarget({ name, port, pathname, search }: PreparedRedirect, forwarded: string, host: string): Found {
+    const isOwnPort = port === '' || port === this.#ownPort || port === readPort(host)
     const found = name === null || !isOwnPort ? undefined : this.#directory.domainNamed(name)
     if (found === undefined) return undefined
     const target = withQuery(pathname + search, forwarded)

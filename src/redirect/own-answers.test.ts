@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { answersOf } from './explain.ts'
+import { createOwnAnswers } from './explain.ts'
 
 const app = await startApp()
-const answers = answersOf(app.storage, shortUrls('http://{domain}:3080'))
+const answers = createOwnAnswers(app.storage, shortUrls('http://{domain}:3080'))
 
 async function stored(path: string, json: Json): Promise<Json> {
   const answer = await app.send('POST', `/api/v1/${path}`, { json })

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { Failure, linkExpired } from '../errors.ts'
 import type { FailureFormatter } from '../http/exchange.ts'
-import { failures, headersOf, problemOf } from '../http/failures.ts'
+import { failureHeaders, failures, formatProblem } from '../http/failures.ts'
 import { Html, html } from '../http/html.ts'
 import { isLinkable } from '../names/web-url.ts'
 import { noStoreHeaders } from './redirects.ts'
@@ -16,12 +16,12 @@ export const wrongPassword = new Failure('password_required', 'Wrong password.')
 /** Formats a failure as a page, or as a problem object for clients that prefer JSON. */
 export const formatFailureForVisitors: FailureFormatter = (failure, requestId, accept) => {
   if (prefersJson(accept)) {
-    const { status, headers, body } = problemOf(failure, requestId, accept)
+    const { status, headers, body } = formatProblem(failure, requestId, accept)
     return { status, headers: { ...headers, ...noStoreHeaders }, body }
   }
   const { status } = failures[failure.code]
   const headers = {
-    ...headersOf(failure),
+    ...failureHeaders(failure),
     ...noStoreHeaders,
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': failure.code === 'password_required' ? formPolicy : pagePolicy,

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { networkOf } from '../lib/ip-address.ts'
+import { toNetwork } from '../lib/ip-address.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { trimText } from '../lib/text.ts'
 import { parsePassword } from '../links/link.ts'
@@ -36,7 +36,7 @@ export class Passwords {
     const sent = trimText(password)
     // No link has such a password. Counting it would let anyone fill the memory of counts without a hash.
     if (sent === '' || parsePassword(sent) instanceof Refusal) return false
-    const network = networkOf(address)
+    const network = toNetwork(address)
     const subject = `${link} ${network}`
     const { visitorPasswords, hashes } = this.#semaphores
     return visitorPasswords.run(async () => {

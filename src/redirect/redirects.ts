@@ -3,7 +3,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { escaped } from '../http/html.ts'
 import { sendReady } from '../http/response.ts'
 import { isLinkable, isWebUrl } from '../names/web-url.ts'
-import { hostNameOf } from './visited-url.ts'
+import { readHostName } from './visited-url.ts'
 
 /** The headers of responses that caches and search engines must not store. */
 export const noStoreHeaders = {
@@ -38,7 +38,7 @@ export interface PreparedRedirect extends Redirect {
 /** Builds the redirect to a stored URL, which the URL Standard serializes as absolute and in ASCII. */
 export function prepareRedirect(url: string, status: number): PreparedRedirect {
   const { href, host, port, pathname, search } = new URL(url)
-  return { ...redirectTo(href, status), name: isWebUrl(url) ? hostNameOf(host) : null, port, pathname, search }
+  return { ...redirectTo(href, status), name: isWebUrl(url) ? readHostName(host) : null, port, pathname, search }
 }
 
 /** Builds the redirect to a location, which is not changed. */

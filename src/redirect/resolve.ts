@@ -102,7 +102,7 @@ export function expired(link: ServedLink, domain: ServedDomain): LinkResolution 
 }
 
 /** Returns the redirect of a resolution; null if the response is not a redirect. */
-export function redirectOf(resolution: Resolution): PreparedRedirect | null {
+export function findRedirect(resolution: Resolution): PreparedRedirect | null {
   if (resolution.kind === 'redirect') return resolution.redirect
   return 'url' in resolution && resolution.url !== null ? fallbackRedirect(resolution.url) : null
 }
@@ -113,7 +113,7 @@ export function forwardedQuery(resolution: Resolution, query: string): string {
 }
 
 /** Returns the location of a link's redirect for the query of a visit. */
-export function locationOf(to: LinkRedirect, query: string): string {
+export function buildLocation(to: LinkRedirect, query: string): string {
   return withQuery(to.redirect.location, forwardedQuery(to, query))
 }
 

@@ -9,7 +9,7 @@ import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
 import type { Directory } from './directory.ts'
 import { formatFailureForVisitors } from './pages.ts'
 import { noStoreHeaders } from './redirects.ts'
-import { hostNameOf } from './visited-url.ts'
+import { readHostName } from './visited-url.ts'
 import { methodNotAllowed, type VisitOptions, Visits } from './visits.ts'
 
 type ListenerParts = Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'>
@@ -28,7 +28,7 @@ export function redirectServer(options: RedirectServerOptions): Listener {
   const visits = new Visits(options)
   const { directory } = options
   const handler = (exchange: Exchange) => {
-    const name = exchange.target === fingerprintTarget ? hostNameOf(exchange.host) : null
+    const name = exchange.target === fingerprintTarget ? readHostName(exchange.host) : null
     const isOwn = name !== null && directory.domainNamed(name) !== undefined
     return isOwn ? sendFingerprint(exchange, directory.databaseId()) : visits.answer(exchange)
   }

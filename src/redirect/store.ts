@@ -5,7 +5,7 @@ import { foldCase } from '../lib/text.ts'
 import type { Lifetime } from '../links/link.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import { type ReadyRules, readyRules } from '../rules/decide.ts'
-import { ruleDestinations, rulesOf } from '../rules/rule.ts'
+import { parseRules, ruleDestinations } from '../rules/rule.ts'
 import type { Db } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
@@ -105,7 +105,7 @@ export async function findServedLinkById(db: Db, account: number, id: number) {
 
 function servedLink(row: FoundLink, address: number | null = null): ServedLink {
   const { redirect_status: status } = row
-  const ofRules = ruleDestinations(rulesOf(row)).map(({ url }) => prepareRedirect(url, status))
+  const ofRules = ruleDestinations(parseRules(row)).map(({ url }) => prepareRedirect(url, status))
   return {
     id: row.id,
     address,

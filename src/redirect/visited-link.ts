@@ -8,7 +8,7 @@ export interface VisitedLink extends VisitedTarget {
   readonly link: ServedLink | null
 }
 
-type Links = Pick<Directory, 'linkOf'>
+type Links = Pick<Directory, 'findLink'>
 
 /**
  * Returns what a request target reaches on a domain, or a promise if a link must be read. If no link matches, looks up its
@@ -44,5 +44,5 @@ export function linkAt(
   domain: ServedDomain,
   path: VisitedPath,
 ): ServedLink | null | Promise<ServedLink | null> {
-  return path.kind === 'alias' ? links.linkOf(domain, path.alias) : null
+  return path.kind === 'alias' ? links.findLink(domain, path.alias) : null
 }

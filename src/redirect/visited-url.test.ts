@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { anyCharacter } from '../../test/characters.ts'
 import { runs } from '../../test/runs.ts'
 import { foldCase } from '../lib/text.ts'
-import { hostNameOf, parseTarget, portOf } from './visited-url.ts'
+import { parseTarget, readHostName, readPort } from './visited-url.ts'
 
 const pathOf = (target: string) => parseTarget(target).path
 const alias = (name: string, asksForPreview = false) => ({ kind: 'alias', alias: name, asksForPreview })
@@ -84,13 +84,13 @@ const sent = (host: string) => Buffer.from(host).toString('latin1')
 
 test('returns null, or a name that no domain has, for a malformed host', () => {
   const strange = ['', 'a b', '\xff', ...':80 a:b a:80:80 u@a a/b a?b a#b [::1] [::1]:80 a\\b a%2eb'.split(' ')]
-  for (const host of [...strange, 'a'.repeat(600)]) assert.equal(hostNameOf(host), null, host)
-  assert.equal(hostNameOf('go.acme.com..'), 'go.acme.com.')
+  for (const host of [...strange, 'a'.repeat(600)]) assert.equal(readHostName(host), null, host)
+  assert.equal(readHostName('go.acme.com..'), 'go.acme.com.')
 })
 
 test('returns the port as URLs write it', () => {
   const ports = { a: '', 'a:': '', 'a:80': '80', 'a:0080': '80', 'a:x': '', '[::1]:80': '' }
-  for (const [host, port] of Object.entries(ports)) assert.equal(portOf(host), port, host)
+  for (const [host, port] of Object.entries(ports)) assert.equal(readPort(host), port, host)
 })
 
 test('never throws, and returns no name with URL delimiters', () => {
@@ -100,9 +100,9 @@ test('never throws, and returns no name with URL delimiters', () => {
   )
   fc.assert(
     fc.property(host, (text) => {
-      const name = hostNameOf(text)
+      const name = readHostName(text)
       if (name !== null) assert.match(name, /^[a-z\d._-]+$|^$/)
-      assert.match(portOf(text), /^\d*$/)
+      assert.match(readPort(text), /^\d*$/)
     }),
     { numRuns: runs(500) },
   )

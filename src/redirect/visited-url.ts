@@ -11,7 +11,7 @@ const hostAndPort = /^([^:/?#@[\]\\%\s]{1,512})(?::(\d*))?$/
 const asciiName = /^[a-z\d._-]+$/i
 
 /** Returns the name in a Host header as domains are stored, or null. Does not check ASCII names further. */
-export function hostNameOf(host: string): string | null {
+export function readHostName(host: string): string | null {
   const sent = hostAndPort.exec(host)?.[1]
   if (sent === undefined) return null
   if (asciiName.test(sent)) return (sent.endsWith('.') ? sent.slice(0, -1) : sent).toLowerCase()
@@ -21,7 +21,7 @@ export function hostNameOf(host: string): string | null {
 }
 
 /** Returns the port of a Host header, as the URL Standard writes it; empty if it has none. */
-export function portOf(host: string): string {
+export function readPort(host: string): string {
   const digits = hostAndPort.exec(host)?.[2] ?? ''
   return digits === '' ? '' : String(Number(digits))
 }
@@ -62,7 +62,7 @@ function parsePath(path: string): VisitedPath {
   if (text === null || text.includes('\0')) return isBelowWellKnown(path) ? wellKnown : { kind: 'undecodable' }
   const decoded = text.endsWith('/') ? text.slice(0, -1) : text
   const asksForPreview = decoded.endsWith('+')
-  return pathOf(asksForPreview ? decoded.slice(0, -1) : decoded, asksForPreview)
+  return classifyPath(asksForPreview ? decoded.slice(0, -1) : decoded, asksForPreview)
 }
 
 const wellKnown: VisitedPath = { kind: 'well_known', field: null }
@@ -82,7 +82,7 @@ function decodePath(path: string): string | null {
   return text === null || text.length > maxDecodedAlias ? null : text
 }
 
-function pathOf(decoded: string, asksForPreview: boolean): VisitedPath {
+function classifyPath(decoded: string, asksForPreview: boolean): VisitedPath {
   if (decoded === '' && !asksForPreview) return { kind: 'homepage' }
   const folded = foldCase(decoded)
   const whole = asksForPreview ? `${folded}+` : folded
@@ -110,5 +110,5 @@ export function cleanedPaths(target: string): readonly VisitedPath[] {
 /** Returns the path of an alias with the noise after it; none for a preview of the root. */
 function pathTo({ alias, after }: ReturnType<typeof findAlias>): readonly VisitedPath[] {
   const asksForPreview = after.includes('+')
-  return alias === '' && asksForPreview ? [] : [pathOf(alias, asksForPreview)]
+  return alias === '' && asksForPreview ? [] : [classifyPath(alias, asksForPreview)]
 }

@@ -10,7 +10,7 @@ interface Loaders {
   /** Loads the countries of IP addresses. */
   readonly loadCountries: () => Promise<Pick<Countries, 'of'>>
   /** Returns the salt of the day that starts at this time, in Unix milliseconds, or a promise if it must be read. */
-  readonly saltOf: (dayStartMs: number) => Uint8Array | undefined | Promise<Uint8Array | undefined>
+  readonly findSalt: (dayStartMs: number) => Uint8Array | undefined | Promise<Uint8Array | undefined>
   /** Gets an error that leaves facts unknown. */
   readonly onProblem: (error: unknown) => void
 }
@@ -33,8 +33,8 @@ export class VisitorSources {
   }
 
   /** Returns the salt of the day that starts at this time, in Unix milliseconds; undefined if it is unknown. */
-  saltOf(dayStartMs: number): Uint8Array | undefined {
-    const salt = this.#loaders.saltOf(dayStartMs)
+  findSalt(dayStartMs: number): Uint8Array | undefined {
+    const salt = this.#loaders.findSalt(dayStartMs)
     return salt instanceof Promise ? undefined : salt
   }
 
@@ -45,7 +45,7 @@ export class VisitorSources {
   prepare(link: Pick<ServedLink, 'rules'> | null, visitor: PreparedVisitor): Promise<unknown> | undefined {
     const rules = link?.rules
     if (!rules || rules.needs.size === 0 || visitor.class !== 'person') return undefined
-    const salt = rules.needs.has('draw') && this.#loaders.saltOf(rules.calendar.hourOf(visitor.atMs).dayStartMs)
+    const salt = rules.needs.has('draw') && this.#loaders.findSalt(rules.calendar.hourAt(visitor.atMs).dayStartMs)
     const isCountryUnknown = this.countries === null && !visitor.hasCountryHeader
     const countries = rules.needs.has('country') && isCountryUnknown && this.#loadCountries()
     return salt instanceof Promise || countries instanceof Promise ? Promise.all([salt, countries]) : undefined

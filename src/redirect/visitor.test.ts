@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Visitor } from './visitor.ts'
 
-const sources = { countries: null, saltOf: () => undefined }
+const sources = { countries: null, findSalt: () => undefined }
 const parts = {
   method: 'GET',
   headers: {},

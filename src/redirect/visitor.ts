@@ -3,9 +3,9 @@ import type { Calendar } from '../accounts/calendar.ts'
 import { type ClassifiedRequest, classifyVisit } from '../analytics/capture/browser-headers.ts'
 import { countryIn } from '../analytics/capture/countries.ts'
 import { preferredLanguage } from '../analytics/capture/language.ts'
-import { softwareOf } from '../analytics/capture/software.ts'
+import { detectSoftware } from '../analytics/capture/software.ts'
 import { maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
-import { fractionOf } from '../analytics/capture/visitor-hash.ts'
+import { hashToFraction } from '../analytics/capture/visitor-hash.ts'
 import type { RuleVisitor } from '../rules/matchers.ts'
 import type { ServedLink } from './store.ts'
 import type { VisitorSources } from './visitor-sources.ts'
@@ -15,7 +15,7 @@ const [maxReferrer, maxShort] = [1_200, 256]
 /** A header that was sent twice is a list. */
 const isSet = /(?:^|,)\s*1\s*(?:,|$)/
 
-type Sources = Pick<VisitorSources, 'countries' | 'saltOf'>
+type Sources = Pick<VisitorSources, 'countries' | 'findSalt'>
 
 /** A request, or what `explain` assumes. */
 export interface VisitorParts extends ClassifiedRequest {
@@ -83,7 +83,7 @@ export class Visitor implements RuleVisitor {
   }
 
   get software(): RuleVisitor['software'] {
-    return softwareOf(this.userAgent)
+    return detectSoftware(this.userAgent)
   }
 
   get query(): QueryParameters {
@@ -98,9 +98,9 @@ export class Visitor implements RuleVisitor {
 
   /** Returns a number from 0 up to 1. It is the same for all visits to a link on a day of the calendar, unless they are private. */
   draw(link: number, calendar: Calendar): number {
-    const salt = this.isPrivate ? undefined : this.#sources.saltOf(calendar.hourOf(this.atMs).dayStartMs)
+    const salt = this.isPrivate ? undefined : this.#sources.findSalt(calendar.hourAt(this.atMs).dayStartMs)
     if (salt === undefined) return randomInt(2 ** 32) / 2 ** 32
-    return fractionOf({ link, address: this.#address, userAgent: this.userAgent }, salt)
+    return hashToFraction({ link, address: this.#address, userAgent: this.userAgent }, salt)
   }
 
   /** Returns the visit to a link of a host, as analytics counts it. `rule` decided the destination. */

@@ -7,7 +7,7 @@ import { parseForm } from '../http/form-encoding.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
 import type { AppLinkField, AppLinks } from '../names/app-links.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { statisticOf } from '../rules/decide.ts'
+import { nameInStatistics } from '../rules/decide.ts'
 import type { Directory } from './directory.ts'
 import { Loops, type Place } from './loops.ts'
 import { linkNotFound, noHomepage, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
@@ -15,17 +15,17 @@ import { type PasswordSemaphores, Passwords } from './passwords.ts'
 import { fallbackRedirect, noStoreHeaders, type PreparedRedirect, redirectTo, sendRedirect } from './redirects.ts'
 import {
   allowedMethods,
+  buildLocation,
   expired,
   forwardedQuery,
   type LinkRedirect,
-  locationOf,
   type Resolution,
   resolve,
   resolveUnlocked,
 } from './resolve.ts'
 import type { ServedLink } from './store.ts'
 import { findVisited, linkAt, type VisitedLink } from './visited-link.ts'
-import { hostNameOf } from './visited-url.ts'
+import { readHostName } from './visited-url.ts'
 import { Visitor } from './visitor.ts'
 import type { VisitorSources } from './visitor-sources.ts'
 
@@ -52,7 +52,7 @@ export function newVisitCounts() {
 }
 
 export interface VisitOptions {
-  readonly directory: Pick<Directory, 'domainNamed' | 'linkOf' | 'appLinksOf' | 'isUsedUp'>
+  readonly directory: Pick<Directory, 'domainNamed' | 'findLink' | 'findAppLinks' | 'isUsedUp'>
   /** Gets each click on a link without a limit. */
   readonly onClick: (click: Visit) => void
   /** Uses one of the clicks that a link's limit leaves for people. Returns false if the limit is reached. */
@@ -94,7 +94,7 @@ export class Visits {
   /** Answers any request. Throws or rejects like `Directory.domainNamed` and `Directory.linkOf`. */
   answer(exchange: Exchange): Response {
     const { directory } = this.#options
-    const name = hostNameOf(exchange.host)
+    const name = readHostName(exchange.host)
     const domain = name === null ? undefined : directory.domainNamed(name)
     if (domain === undefined) return this.#counted('unknown_host', linkNotFound)
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
@@ -105,12 +105,12 @@ export class Visits {
 
   #answerFrom(address: VisitedAddress): Response {
     const { link } = address
-    const visit = { ...address, visitor: this.#visitorOf(address, false) }
+    const visit = { ...address, visitor: this.#readVisitor(address, false) }
     const loading = this.#options.sources.prepare(link, visit.visitor)
     return loading === undefined ? this.#answerTo(visit) : loading.then(() => this.#answerTo(visit))
   }
 
-  #visitorOf({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
+  #readVisitor({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
     const { method, headers, clientAddress: address, protocol } = exchange
     const { countryHeader, sources } = this.#options
     const request = { method, headers, isHttps: protocol === 'https', atMs: Date.now() }
@@ -159,7 +159,7 @@ export class Visits {
       addHeaders(exchange, appLinkHeaders)
       return this.#counted('app_links', send(exchange, 200, text))
     }
-    const links = this.#options.directory.appLinksOf(domain)
+    const links = this.#options.directory.findAppLinks(domain)
     return links instanceof Promise ? links.then(answer) : answer(links)
   }
 
@@ -167,7 +167,7 @@ export class Visits {
   #redirectToLink(visit: VisitRequest, to: LinkRedirect): Response {
     const { link } = to
     return this.#unlessLoop(visit, to.redirect, forwardedQuery(to, visit.query), () => {
-      const click = visit.visitor.visitTo(link, visit.domain.name, statisticOf(to.decision))
+      const click = visit.visitor.visitTo(link, visit.domain.name, nameInStatistics(to.decision))
       if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, to, click)
       this.#options.onClick(click)
       return this.#sendLinkRedirect(visit, to)
@@ -188,7 +188,7 @@ export class Visits {
   #sendLinkRedirect({ exchange, query, visitor }: VisitRequest, to: LinkRedirect): Outcome {
     const { redirect } = to
     const status = visitor.hasSentForm ? 303 : redirect.status
-    const location = locationOf(to, query)
+    const location = buildLocation(to, query)
     const isPrepared = status === redirect.status && location === redirect.location
     return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
   }
@@ -214,7 +214,7 @@ export class Visits {
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
     const link = await linkAt(this.#options.directory, domain, path)
-    const visit = { ...asked, link, visitor: this.#visitorOf(asked, true) }
+    const visit = { ...asked, link, visitor: this.#readVisitor(asked, true) }
     await this.#options.sources.prepare(link, visit.visitor)
     const resolution = resolve(path, domain, link, visit.visitor)
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)

@@ -23,7 +23,7 @@ export interface Condition<Value> {
 }
 
 /** Returns a condition with a list of values. */
-function listOf<Value extends string | number>(
+function listCondition<Value extends string | number>(
   rule: Rule<Value>,
   description: string,
   condition: Omit<Condition<readonly Value[]>, 'field'>,
@@ -74,7 +74,7 @@ function software(
   parts: Pick<Condition<unknown>, 'label' | 'words' | 'control'>,
 ): Condition<readonly string[]> {
   const description = `The ${parts.label.toLowerCase()}, as in statistics.`
-  return listOf(oneOf(options, ''), description, {
+  return listCondition(oneOf(options, ''), description, {
     ...parts,
     options,
   })
@@ -120,17 +120,21 @@ const time = (description: string): Field<string | undefined> =>
 
 /** The conditions in the order of records and forms. All of a rule's conditions must match. */
 export const conditions: { readonly [Name in ConditionName]: Condition<Required<Conditions>[Name]> } = {
-  countries: listOf(country, 'ISO 3166-1 alpha-2 codes. An unknown country matches none.', {
+  countries: listCondition(country, 'ISO 3166-1 alpha-2 codes. An unknown country matches none.', {
     label: 'Country',
     words: 'the country is',
     control: 'list',
     options: countryCodes,
   }),
-  languages: listOf(language, 'Language ranges such as `de` or `pt-BR`, compared with the most preferred language.', {
-    label: 'Language',
-    words: 'the language is',
-    control: 'list',
-  }),
+  languages: listCondition(
+    language,
+    'Language ranges such as `de` or `pt-BR`, compared with the most preferred language.',
+    {
+      label: 'Language',
+      words: 'the language is',
+      control: 'list',
+    },
+  ),
   devices: software(devices, { label: 'Device', words: 'the device is', control: 'choices' }),
   operating_systems: software(operatingSystems, {
     label: 'Operating system',
@@ -169,7 +173,7 @@ export const conditions: { readonly [Name in ConditionName]: Condition<Required<
     control: 'time',
     field: time('The rule matches before this time.'),
   },
-  weekdays: listOf<number>(
+  weekdays: listCondition<number>(
     { ...integer({ maximum: 7, description: 'From 1, Monday, to 7, Sunday.' }), number: true },
     'Days of the week in the time zone of the account.',
     {

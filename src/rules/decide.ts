@@ -1,7 +1,7 @@
 /** Decides which destination of a link a visitor gets. Pure. */
 import { type Calendar, calendarOf } from '../accounts/calendar.ts'
 import { type LocalTime, matchers, type RuleVisitor } from './matchers.ts'
-import { type ConditionName, type Conditions, type RedirectRule, rulesOf, variantName } from './rule.ts'
+import { type ConditionName, type Conditions, parseRules, type RedirectRule, variantName } from './rule.ts'
 
 type Test = (visitor: RuleVisitor, time: LocalTime) => boolean
 
@@ -42,7 +42,7 @@ export function readyRules(stored: string | null, timeZones: string): ReadyRules
   if (stored === null) return null
   const needs = new Set<'country' | 'draw'>()
   let destination = 1
-  const rules = rulesOf({ rules: stored }).map((rule) => {
+  const rules = parseRules({ rules: stored }).map((rule) => {
     const ready = readyRule(rule, destination)
     destination += ready.weights?.length ?? 1
     if (ready.weights !== null) needs.add('draw')
@@ -58,17 +58,17 @@ const matched = Object.keys(matchers) as ConditionName[]
 function readyRule(rule: RedirectRule, destination: number): ReadyRule {
   const names = matched.filter((name) => rule[name] !== undefined)
   const weights = rule.urls?.map(({ weight }) => weight) ?? null
-  return { name: rule.name, tests: names.map((name) => [name, testOf(rule, name)]), destination, weights }
+  return { name: rule.name, tests: names.map((name) => [name, createTest(rule, name)]), destination, weights }
 }
 
-function testOf(rule: Conditions, name: ConditionName): Test {
+function createTest(rule: Conditions, name: ConditionName): Test {
   const { [name]: matches } = matchers
   return (visitor, time) => matches(rule[name] as never, visitor, time, rule)
 }
 
 /** Returns the decision for a visitor. `draw` returns a number from 0 up to 1. */
 export function decide({ calendar, rules }: ReadyRules, visitor: RuleVisitor, draw: () => number): Decision {
-  const time = localTimeOf(calendar, visitor.atMs)
+  const time = toLocalTime(calendar, visitor.atMs)
   for (const { name, tests, destination, weights } of rules) {
     if (!tests.every(([, passes]) => passes(visitor, time))) continue
     if (weights === null) return { destination, rule: name, variant: null }
@@ -90,7 +90,7 @@ export function pickByWeight(weights: readonly number[], fraction: number): numb
 
 /** Returns for each rule the conditions that a visitor does not match. */
 export function failedConditions({ calendar, rules }: ReadyRules, visitor: RuleVisitor) {
-  const time = localTimeOf(calendar, visitor.atMs)
+  const time = toLocalTime(calendar, visitor.atMs)
   return rules.map(({ name, tests }) => {
     const failed = tests.filter(([, passes]) => !passes(visitor, time)).map(([condition]) => condition)
     return { rule: name, matches: failed.length === 0, failed }
@@ -98,14 +98,14 @@ export function failedConditions({ calendar, rules }: ReadyRules, visitor: RuleV
 }
 
 /** Returns how statistics name a decision; null for the link's URL. */
-export function statisticOf({ rule, variant }: Decision): string | null {
+export function nameInStatistics({ rule, variant }: Decision): string | null {
   return rule === null || variant === null ? rule : variantName(rule, variant)
 }
 
 const [minuteMs, minutesPerDay] = [60_000, 1_440]
 
-function localTimeOf(calendar: Calendar, atMs: number): LocalTime {
-  const minutes = Math.floor(calendar.localTimeOf(atMs) / minuteMs)
+function toLocalTime(calendar: Calendar, atMs: number): LocalTime {
+  const minutes = Math.floor(calendar.localTimeAt(atMs) / minuteMs)
   const day = Math.floor(minutes / minutesPerDay)
   // 1970-01-01 was a Thursday.
   return { weekday: ((((day + 3) % 7) + 7) % 7) + 1, minute: minutes - day * minutesPerDay }

@@ -34,7 +34,7 @@ export function storedRules(rules: readonly RedirectRule[] | null): string | nul
 }
 
 /** Returns the rules of a stored link. */
-export function rulesOf({ rules }: { readonly rules: string | null }): readonly RedirectRule[] {
+export function parseRules({ rules }: { readonly rules: string | null }): readonly RedirectRule[] {
   return rules === null ? [] : JSON.parse(rules)
 }
 

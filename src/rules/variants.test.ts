@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
-import { fractionOf } from '../analytics/capture/visitor-hash.ts'
+import { hashToFraction } from '../analytics/capture/visitor-hash.ts'
 import { pickByWeight } from './decide.ts'
 
 describe('a pick by weight', () => {
@@ -46,7 +46,7 @@ describe('variants of visitors', () => {
         fc.pre(Buffer.compare(today, tomorrow) !== 0)
         const total = of.reduce((sum, weight) => sum + weight, 0)
         const visitors = visitorsFrom(first)
-        const drawOf = (salt: Uint8Array) => visitors.map((visitor) => pickByWeight(of, fractionOf(visitor, salt)))
+        const drawOf = (salt: Uint8Array) => visitors.map((visitor) => pickByWeight(of, hashToFraction(visitor, salt)))
         const [drawn, next] = [drawOf(today), drawOf(tomorrow)]
         assert.deepEqual(drawOf(today), drawn)
         for (const [variant, weight] of of.entries()) {
@@ -64,7 +64,7 @@ describe('variants of visitors', () => {
   test('are independent for the links of a visitor', () => {
     const salt = randomBytes(16)
     const both = Array.from({ length: count }, (_, n) => n).filter((n) => {
-      const [one, two] = [1, 2].map((link) => fractionOf({ link, address: addressOf(n), userAgent: '' }, salt))
+      const [one, two] = [1, 2].map((link) => hashToFraction({ link, address: addressOf(n), userAgent: '' }, salt))
       return pickByWeight([50, 50], one as number) === pickByWeight([50, 50], two as number)
     })
     assertShare(both.length, count, 0.5)

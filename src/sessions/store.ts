@@ -37,15 +37,15 @@ export function insertLoginToken(
       .orderBy('created_at', 'desc')
       .limit(1)
       .offset(maxTokens - 1)
-    await tx.execute(query.deleteFrom('login_tokens').where('expires_at', '<=', timeOf(now)))
+    await tx.execute(query.deleteFrom('login_tokens').where('expires_at', '<=', formatTime(now)))
     await tx.execute(own.where('created_at', '<=', oldest))
     await tx.execute(
       query.insertInto('login_tokens').values({
         hash: hashToken(token),
         account_id: account,
         member_id: id,
-        created_at: timeOf(now),
-        expires_at: timeOf(now + lifetimeMs),
+        created_at: formatTime(now),
+        expires_at: formatTime(now + lifetimeMs),
       }),
     )
     return token
@@ -73,7 +73,7 @@ export async function signInByToken(
       query
         .deleteFrom('login_tokens')
         .where('hash', '=', hash)
-        .where('expires_at', '>', timeOf(now))
+        .where('expires_at', '>', formatTime(now))
         .returning(['account_id', 'member_id']),
     )
     if (used === undefined) return undefined
@@ -99,7 +99,7 @@ export async function signInMember(db: Db, { account, id }: MemberId, signIn: Si
   const started = { account_id: account, member_id: id, key_id: null, method, oidc_sid: oidcSid, browser }
   return db.write(async (tx) => {
     // Waits for a removal of the member, and lets the next one wait, which then ends the session.
-    const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
+    const seen = query.updateTable('members').set({ last_seen_at: formatTime(now) })
     const own = seen.where('id', '=', id).where('account_id', '=', account)
     const { person_id: person } = found((await tx.execute(own.returning('person_id')))[0], 'member')
     return startSession(tx, { person }, started, now, lifetimeMs)
@@ -173,19 +173,19 @@ export type SessionOwner =
   | { readonly account: number; readonly key: number }
 
 /** Returns the owner of a session. */
-export function ownerOf({ account, member, key }: Pick<Session, 'account' | 'member' | 'key'>): SessionOwner {
+export function sessionOwner({ account, member, key }: Pick<Session, 'account' | 'member' | 'key'>): SessionOwner {
   return member === null ? { account: account.id, key: key?.id ?? 0 } : { person: member.person.id }
 }
 
 /** Returns the number of unused sign-in links of a member. */
 export async function countLoginTokens(db: Db, { account, id }: MemberId, now = Date.now()): Promise<number> {
   const own = query.selectFrom('login_tokens').select('created_at').where('account_id', '=', account)
-  return (await db.execute(own.where('member_id', '=', id).where('expires_at', '>', timeOf(now)))).length
+  return (await db.execute(own.where('member_id', '=', id).where('expires_at', '>', formatTime(now)))).length
 }
 
 /** Lists someone's open sessions, most recently used first. */
 export function listSessions(db: Db, owner: SessionOwner, now = Date.now()) {
-  const open = openAt(now).where(isOf(owner))
+  const open = openAt(now).where(belongsTo(owner))
   return db.execute(open.orderBy('sessions.last_used_at', 'desc').orderBy('sessions.id', 'desc'))
 }
 
@@ -212,7 +212,7 @@ function openAt(now: number) {
       'sessions.last_used_at',
       'sessions.expires_at',
     ])
-    .where('sessions.expires_at', '>', timeOf(now))
+    .where('sessions.expires_at', '>', formatTime(now))
     .where((e) =>
       e.or([
         e('members.id', 'is not', null),
@@ -222,7 +222,7 @@ function openAt(now: number) {
           e('keys.revoked_at', 'is', null),
           // A key has the scope * only as long as its creator's role allows it.
           e.or([e('creators.id', 'is', null), e('creators.role', 'in', rolesWithAllScopes)]),
-          e.or([e('keys.expires_at', 'is', null), e('keys.expires_at', '>', timeOf(now))]),
+          e.or([e('keys.expires_at', 'is', null), e('keys.expires_at', '>', formatTime(now))]),
         ]),
       ]),
     )
@@ -230,7 +230,7 @@ function openAt(now: number) {
 
 /** Ends one of someone's sessions. Returns false if it does not exist. */
 export async function removeSession(db: Db, owner: SessionOwner, id: number): Promise<boolean> {
-  const own = query.deleteFrom('sessions').where(isOf(owner)).where('id', '=', id)
+  const own = query.deleteFrom('sessions').where(belongsTo(owner)).where('id', '=', id)
   return (await db.execute(own.returning('id'))).length > 0
 }
 
@@ -244,14 +244,14 @@ export async function removeSessions(
   // No session has the id 0.
   const others = query
     .deleteFrom('sessions')
-    .where(isOf(owner))
+    .where(belongsTo(owner))
     .where('id', '<>', except ?? 0)
   const ended = await db.execute(others.returning('expires_at'))
-  return ended.filter(({ expires_at }) => expires_at > timeOf(now)).length
+  return ended.filter(({ expires_at }) => expires_at > formatTime(now)).length
 }
 
 /** Returns whether a session is someone's. */
-function isOf(owner: SessionOwner) {
+function belongsTo(owner: SessionOwner) {
   if ('person' in owner) {
     const members = query.selectFrom('members').select('id').where('person_id', '=', owner.person)
     return sql<boolean>`sessions.member_id in (${members})`
@@ -298,17 +298,17 @@ async function startSession(
   lifetimeMs: number,
 ): Promise<string> {
   const secret = generateToken('session')
-  await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
-  const newest = query.selectFrom('sessions').select('id').where(isOf(owner)).orderBy('id', 'desc')
+  await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', formatTime(now)))
+  const newest = query.selectFrom('sessions').select('id').where(belongsTo(owner)).orderBy('id', 'desc')
   const oldest = newest.limit(1).offset(maxSessions - 1)
-  await tx.execute(query.deleteFrom('sessions').where(isOf(owner)).where('id', '<=', oldest))
+  await tx.execute(query.deleteFrom('sessions').where(belongsTo(owner)).where('id', '<=', oldest))
   await tx.execute(
     query.insertInto('sessions').values({
       ...session,
       hash: hashToken(secret),
-      created_at: timeOf(now),
-      last_used_at: timeOf(now),
-      expires_at: timeOf(now + lifetimeMs),
+      created_at: formatTime(now),
+      last_used_at: formatTime(now),
+      expires_at: formatTime(now + lifetimeMs),
     }),
   )
   return secret
@@ -324,11 +324,11 @@ async function recordUse(db: Db, { id, account_id, member_id }: UsedSession, now
   try {
     await db.write(async (tx) => {
       // The member first, as in a removal.
-      const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
+      const seen = query.updateTable('members').set({ last_seen_at: formatTime(now) })
       if (member_id !== null) {
         await tx.execute(seen.where('id', '=', member_id).where('account_id', '=', account_id))
       }
-      const used = query.updateTable('sessions').set({ last_used_at: timeOf(now) })
+      const used = query.updateTable('sessions').set({ last_used_at: formatTime(now) })
       await tx.execute(used.where('id', '=', id).where('account_id', '=', account_id))
     })
   } catch (error) {
@@ -336,6 +336,6 @@ async function recordUse(db: Db, { id, account_id, member_id }: UsedSession, now
   }
 }
 
-function timeOf(milliseconds: number): string {
+function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }

@@ -1,7 +1,7 @@
-import { operationsOf } from '../api/operations.ts'
+import { describeOperations } from '../api/operations.ts'
 import { listSpacesQuery, spaceSchema, storeSpace, updateSpace } from './schema.ts'
 
-export const spaceOperations = operationsOf('spaces', {
+export const spaceOperations = describeOperations('spaces', {
   description: 'Named groups of links, each with one of six colors.',
   record: spaceSchema,
   listQuery: listSpacesQuery,

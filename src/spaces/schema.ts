@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import { change, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
-import { listQueryOf } from '../forms/list-query.ts'
+import { createListQuery } from '../forms/list-query.ts'
 import { color, colorSchema } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { resources } from '../resources.ts'
@@ -36,4 +36,4 @@ export const spaceLabels = { name: 'Name', color: 'Color' } as const satisfies L
 /** Not derived from `storeSpace`, because a rename must not change the color. */
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
-export const listSpacesQuery = listQueryOf(resources.spaces)
+export const listSpacesQuery = createListQuery(resources.spaces)

@@ -4,9 +4,9 @@ import {
   InvalidRecord,
   idIn,
   type Members,
+  parseTimes,
   type Store,
   type Transferable,
-  timesOf,
 } from '../transfer/transferable.ts'
 import { type Space, storeSpace } from './schema.ts'
 import { findImportedSpace, insertSpace, rememberOrigin, spaceRecords } from './store.ts'
@@ -25,7 +25,7 @@ function readSpace(members: Members): Store {
     throw new InvalidRecord('id: A space needs the id that it has at its source, to be recognized by.')
   }
   const { name, color } = checkedRecord(storeSpace.read(members))
-  const times = timesOf(members)
+  const times = parseTimes(members)
   const hasValues = (space: Space) => space.name === name && space.color === color
   // A database and its copy assign ids independently, so spaces of different ages are different records.
   const hasAge = (space: Space) => times === undefined || times.created_at === space.created_at

@@ -7,7 +7,7 @@ import { CachedQuery } from './schema.ts'
 const maxCached = 500
 
 /** Returns the function that compiles the queries of an engine. */
-export function compilerOf(compiler: QueryCompiler): (query: OperationNodeSource) => CompiledQuery {
+export function createCompiler(compiler: QueryCompiler): (query: OperationNodeSource) => CompiledQuery {
   const cached = new LruCache<string, CompiledQuery>(maxCached)
   return (query) => {
     if (!(query instanceof CachedQuery)) return compileWith(compiler, query)

@@ -10,14 +10,14 @@ export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListab
 export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 
 /** Returns the conditions of a listing, except for its account and its search. */
-export function filtersOf(listing: AnyListing): Sql[] {
+export function buildFilters(listing: AnyListing): Sql[] {
   const { of, account, filter, ranges = {}, upTo = null } = listing
   const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
   for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
-  for (const group of groupsOf(listing)) {
-    const { from, where } = membersOf(account, group)
+  for (const group of listGroups(listing)) {
+    const { from, where } = selectMembers(account, group)
     const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
     conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
@@ -29,7 +29,7 @@ export function filtersOf(listing: AnyListing): Sql[] {
 function rangeConditions(listing: AnyListing, name: string): Sql[] {
   const { of, account } = listing
   const { column } = rangeColumn(listing, name)
-  const inRange = boundsOf(listing, name)
+  const inRange = buildBounds(listing, name)
   if (typeof column === 'string') return inRange
   const { table, key } = column
   const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
@@ -37,7 +37,7 @@ function rangeConditions(listing: AnyListing, name: string): Sql[] {
 }
 
 /** Returns the conditions for the table of a range's column. */
-export function boundsOf(listing: AnyListing, name: string): Sql[] {
+export function buildBounds(listing: AnyListing, name: string): Sql[] {
   const { column, where } = rangeColumn(listing, name)
   const { from, before } = listing.ranges?.[name] ?? {}
   const value = sql.ref(typeof column === 'string' ? column : column.column)
@@ -62,7 +62,7 @@ export function omitsArchived({ of: { archived }, filter }: AnyListing): boolean
 export function countFilters(listing: AnyListing): number {
   const { filter, ranges = {} } = listing
   const columns = Object.keys(filter).length - (omitsArchived(listing) ? 1 : 0)
-  return columns + Object.keys(ranges).length + groupsOf(listing).length
+  return columns + Object.keys(ranges).length + listGroups(listing).length
 }
 
 /** One of the groups that must have the record, with its name in `Resource.groups`. */
@@ -72,14 +72,14 @@ export interface GroupFilter extends Groups {
 }
 
 /** Returns the groups that a matching record has. */
-export function groupsOf({ of, groups = {} }: AnyListing): GroupFilter[] {
+export function listGroups({ of, groups = {} }: AnyListing): GroupFilter[] {
   return Object.entries(groups).flatMap(([name, all]) =>
     all.map((ids) => ({ name, ids, ...(of.groups?.[name] as Groups) })),
   )
 }
 
 /** Returns the account's rows of a group. */
-export function membersOf(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
+export function selectMembers(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
   return { from: sql.table(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
 }
 

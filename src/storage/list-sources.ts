@@ -5,14 +5,14 @@ import type { SideColumn } from '../resources.ts'
 import {
   type AnyListing,
   all,
-  boundsOf,
-  filtersOf,
+  buildBounds,
+  buildFilters,
   type GroupFilter,
-  groupsOf,
-  membersOf,
+  listGroups,
   omitsArchived,
   rangeColumn,
   type Sql,
+  selectMembers,
 } from './list-filters.ts'
 import type { Values } from './port.ts'
 
@@ -62,10 +62,10 @@ export interface Index extends Omit<Plan, 'cost'> {
 }
 
 /** Returns the indexes of the listing's groups, filters and ranges. Omitting archived records is not a filter here. */
-export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
+export function listIndexes(engine: ListEngine, listing: AnyListing): Index[] {
   const { of, filter, ranges = {} } = listing
   const none = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {}, upTo: null }
-  const indexOf = (source: Plan['source'], part: Partial<AnyListing>, isSorted = true) => ({
+  const toIndex = (source: Plan['source'], part: Partial<AnyListing>, isSorted = true) => ({
     source,
     isSorted,
     entries: source({ ...none, ...part }),
@@ -75,15 +75,15 @@ export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
       of.unindexedFilters?.includes(column) !== true && !(column === of.archived?.column && omitsArchived(listing)),
   )
   return [
-    ...groupsOf(listing).map((group) =>
-      indexOf((each) => grouped(engine, each, group), { groups: { [group.name]: [group.ids] } }),
+    ...listGroups(listing).map((group) =>
+      toIndex((each) => grouped(engine, each, group), { groups: { [group.name]: [group.ids] } }),
     ),
     ...columns.map((column) =>
-      indexOf((each) => filtered(engine, each, column), { filter: { [column]: filter[column] ?? null } }),
+      toIndex((each) => filtered(engine, each, column), { filter: { [column]: filter[column] ?? null } }),
     ),
     ...Object.entries(ranges)
       .filter(([name]) => rangeColumn(listing, name).isIndexed)
-      .map(([name, range]) => indexOf((each) => ranged(engine, each, name), { ranges: { [name]: range } }, false)),
+      .map(([name, range]) => toIndex((each) => ranged(engine, each, name), { ranges: { [name]: range } }, false)),
   ]
 }
 
@@ -95,10 +95,10 @@ export function sorted(engine: ListEngine, listing: AnyListing): Source {
   const index = `${table}_by_${sortBy}`
   const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
   const [id, sortedBy] = [sql.ref(key), sql.ref(column)]
-  if (table === of.table) return { from: entries, id, sortedBy, where: conditionsOf(engine, listing) }
+  if (table === of.table) return { from: entries, id, sortedBy, where: buildConditions(engine, listing) }
   // A range of the sorted column limits the index. Otherwise its matches could be at the end.
   const { [sortBy]: range, ...others } = ranges
-  const isInRange = all([sql`account_id = ${account}`, ...(range === undefined ? [] : boundsOf(listing, sortBy))])
+  const isInRange = all([sql`account_id = ${account}`, ...(range === undefined ? [] : buildBounds(listing, sortBy))])
   const side = sql`select ${id} as side_id, ${sortedBy} as side_by from ${entries} where ${isInRange}`
   return joined(engine, { ...listing, ranges: others }, side, sql`side_by`)
 }
@@ -106,7 +106,7 @@ export function sorted(engine: ListEngine, listing: AnyListing): Source {
 /** Returns the records that match, from entries of a side table, which have the account and the `side_id` of the record. */
 function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = sql`side_id`): Source {
   const own = { id: sql`side_id`, sortedBy }
-  const where = conditionsOf(engine, listing)
+  const where = buildConditions(engine, listing)
   // Without other conditions, the entries are enough.
   if (where.length === 1) return { from: sql`(${side}) as side`, where: [], ...own }
   return {
@@ -120,13 +120,13 @@ function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = s
 export function filtered(engine: ListEngine, listing: AnyListing, column?: string): Source {
   const { table } = listing.of
   const from = sql`${sql.table(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
-  return { from, id: sql`id`, sortedBy: sql`id`, where: conditionsOf(engine, listing) }
+  return { from, id: sql`id`, sortedBy: sql`id`, where: buildConditions(engine, listing) }
 }
 
 /** Returns the conditions that a matching record meets. */
-function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
+function buildConditions(engine: ListEngine, listing: AnyListing): Sql[] {
   const { account, after } = listing
-  const conditions = [sql`account_id = ${account}`, ...filtersOf(listing), ...searchOf(engine, listing)]
+  const conditions = [sql`account_id = ${account}`, ...buildFilters(listing), ...buildSearch(engine, listing)]
   if (after !== null) conditions.push(isAfter(listing, after))
   return conditions
 }
@@ -138,7 +138,7 @@ function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
   if (typeof column === 'string') return filtered(engine, listing, name)
   const { [name]: _, ...others } = ranges
   const entries = sql`${sql.table(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
-  const isInRange = all([sql`account_id = ${account}`, ...boundsOf(listing, name)])
+  const isInRange = all([sql`account_id = ${account}`, ...buildBounds(listing, name)])
   const side = sql`select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}`
   return joined(engine, { ...listing, ranges: others }, side)
 }
@@ -146,7 +146,7 @@ function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
 /** Returns the records that match, by ascending id, from the rows of a group. */
 function grouped(engine: ListEngine, listing: AnyListing, { name, ids, ...group }: GroupFilter): Source {
   const { account, after, groups = {} } = listing
-  const { from, where } = membersOf(account, { name, ids, ...group })
+  const { from, where } = selectMembers(account, { name, ids, ...group })
   const distinct = ids.length > 1 ? sql`distinct` : sql``
   const follows = after === null ? sql`` : sql`and ${isAfter(listing, after, sql.ref(group.key))}`
   const side = sql`select ${distinct} ${sql.ref(group.key)} as side_id from ${from} where ${where} ${follows}`
@@ -155,10 +155,10 @@ function grouped(engine: ListEngine, listing: AnyListing, { name, ids, ...group 
 }
 
 /** Returns the conditions that the searched texts contain each folded term. */
-export function searchOf(engine: ListEngine, listing: AnyListing): Sql[] {
+export function buildSearch(engine: ListEngine, listing: AnyListing): Sql[] {
   const { searched } = listing.of
   return listing.search.map((term) => {
-    const matches = spellingsOf(listing, term).flatMap(({ text, fields }) =>
+    const matches = listSpellings(listing, term).flatMap(({ text, fields }) =>
       fields.map((name) => engine.contains(sql.raw(searched[name] as string), text)),
     )
     return sql`(${sql.join(matches, sql` or `)})`
@@ -172,7 +172,7 @@ interface Spelling {
 }
 
 /** Returns the spellings of a folded term. URLs have their own: see `urlTerm`. */
-export function spellingsOf({ of, searchIn }: AnyListing, term: string): Spelling[] {
+export function listSpellings({ of, searchIn }: AnyListing, term: string): Spelling[] {
   const isUrl = (name: string) => of.searchedUrls?.includes(name) === true
   const inUrls = urlTerm(term)
   if (inUrls === term || !searchIn.some(isUrl)) return [{ text: term, fields: searchIn }]

@@ -2,7 +2,7 @@
 import { type OperationNodeSource, sql } from 'kysely'
 import { foldCase } from '../lib/text.ts'
 import { type AnyListable, type AnyListing, all, countFilters, omitsArchived, type Sql } from './list-filters.ts'
-import { type Cost, indexesOf, isAfter, type ListEngine, type Source, sortColumn, sorted } from './list-sources.ts'
+import { type Cost, isAfter, type ListEngine, listIndexes, type Source, sortColumn, sorted } from './list-sources.ts'
 import { countedMatches, type Listable, type Listing, type Page, type Values } from './port.ts'
 import { CachedQuery } from './schema.ts'
 
@@ -26,7 +26,7 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
     const isTotalStored = of.isUncounted !== true && upTo === null
     return isTotalStored ? plainPage(engine, listing) : countedPage(engine, listing, (each) => sorted(engine, each))
   }
-  const [index] = search.length === 0 && filters === 1 && sortBy === 'id' ? indexesOf(engine, listing) : []
+  const [index] = search.length === 0 && filters === 1 && sortBy === 'id' ? listIndexes(engine, listing) : []
   return index?.isSorted ? countedPage(engine, listing, index.source) : matchingPage(engine, listing)
 }
 
@@ -34,7 +34,7 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const rows = await engine.select(plainQuery(engine, listing), await pageCost(engine, listing, 'page'))
   const counted = rows.length > 0 ? rows : await engine.select(sql`select ${recordCount(listing)}`, 'page')
-  return { rows, total: totalOf(counted), totalIsExact: true }
+  return { rows, total: readTotal(counted), totalIsExact: true }
 }
 
 /** Selects a page of all records, or of all unarchived records. */
@@ -87,12 +87,12 @@ async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Fo
 }
 
 /** Returns the total, with which each row starts. */
-function totalOf(rows: readonly Values[]): number {
+function readTotal(rows: readonly Values[]): number {
   return Number(rows[0]?.[0])
 }
 
 function boundedTotal(rows: readonly Values[]): Omit<FoundPage, 'rows'> {
-  const total = totalOf(rows)
+  const total = readTotal(rows)
   return { total: Math.min(total, countedMatches), totalIsExact: total <= countedMatches }
 }
 

@@ -24,7 +24,7 @@ const table = 'kysely_migration'
 export async function migrate(db: MigrationDb, migrations: Migrations): Promise<void> {
   const columns = 'name varchar(255) not null primary key, timestamp varchar(255) not null'
   await db.run(`create table if not exists ${table} (${columns})`)
-  for (const { name } of (await statesOf(db, migrations)).filter(({ isApplied }) => !isApplied)) {
+  for (const { name } of (await readStates(db, migrations)).filter(({ isApplied }) => !isApplied)) {
     try {
       for (const step of migrations[name] as readonly MigrationStep[]) {
         await (typeof step === 'string' ? db.run(step) : step(db))
@@ -38,7 +38,7 @@ export async function migrate(db: MigrationDb, migrations: Migrations): Promise<
 }
 
 /** Returns all migrations in order. Throws `StartupFailure` for a database of a newer or development version. */
-export async function statesOf(db: MigrationDb, migrations: Migrations): Promise<MigrationState[]> {
+export async function readStates(db: MigrationDb, migrations: Migrations): Promise<MigrationState[]> {
   if (!(await db.hasTable(table))) return statesBefore(migrations)
   const rows = (await db.run(`select name from ${table}`)) as readonly { readonly name: string }[]
   const applied = new Set(rows.map(({ name }) => name))

@@ -14,7 +14,7 @@ import { AddressActions } from '../links/address-actions.ts'
 import { findServedLink } from '../redirect/store.ts'
 import { findSession, signInByToken } from '../sessions/store.ts'
 import { generateToken, hashToken } from '../sessions/token.ts'
-import { migrationsOf } from './migrations/all.ts'
+import { buildMigrations } from './migrations/all.ts'
 import { openStorage } from './open.ts'
 import type { Storage } from './port.ts'
 import { clickLevels, query } from './schema.ts'
@@ -79,7 +79,7 @@ const storedLinks = [
 for (const open of [onSqlite, onPostgres]) {
   test(`folds stored emoji and URLs again, and renames records that are the same by now: ${open.name}`, async (t) => {
     const database = await open(t)
-    const { '0001-foundation': first = [], ...others } = migrationsOf(database.location.engine)
+    const { '0001-foundation': first = [], ...others } = buildMigrations(database.location.engine)
     await database.migrate({ '0001-foundation': first })
     await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
     await database.query(`insert into domains (id, account_id, name, name_unicode, created_at, updated_at)
@@ -118,7 +118,7 @@ for (const open of [onSqlite, onPostgres]) {
 for (const open of [onSqlite, onPostgres]) {
   test(`finishes deletions that could still be undone, and keeps other clicks: ${open.name}`, async (t) => {
     const database = await open(t)
-    const all = migrationsOf(database.location.engine)
+    const all = buildMigrations(database.location.engine)
     await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0003-events')))
     await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
     await database.query(`insert into domains (id, account_id, name, name_unicode, created_at, updated_at)
@@ -162,7 +162,7 @@ for (const open of [onSqlite, onPostgres]) {
 for (const open of [onSqlite, onPostgres]) {
   test(`adds up the hours of stored days: ${open.name}`, async (t) => {
     const database = await open(t)
-    const all = migrationsOf(database.location.engine)
+    const all = buildMigrations(database.location.engine)
     await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0006-click-totals')))
     await database.query(`insert into click_days (scope, day, id, domain_id, hours, breakdowns) values
       (0, 20000, 7, 3, '{"-5.75":[3,2],"10":[4,1,5],"11":[0,0,1,2]}', '[{"DE":7}]'), (3, 20000, 1, null, '{}', '[]')`)
@@ -183,7 +183,7 @@ for (const open of [onSqlite, onPostgres]) {
   test(`keeps keys and their sessions, and ends those of links, which were nobody’s: ${open.name}`, async (t) => {
     const database = await open(t)
     const { location } = database
-    const all = migrationsOf(location.engine)
+    const all = buildMigrations(location.engine)
     await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0007-people')))
     const bytes = (hash: Buffer) =>
       location.engine === 'sqlite' ? `x'${hash.toString('hex')}'` : `'\\x${hash.toString('hex')}'`
@@ -267,7 +267,7 @@ for (const open of [onSqlite, onPostgres]) {
   for (const last of ['0011-imports', '0013-import-warnings']) {
     test(`makes each address a row, from ${last}, or changes nothing: ${open.name}`, async (t) => {
       const database = await open(t)
-      const all = migrationsOf(database.location.engine)
+      const all = buildMigrations(database.location.engine)
       const read = async (columns: string, rest: string) =>
         (await database.query(`select ${columns} from ${rest}`)).map((row) =>
           Object.values(Object(row)).map((value) => (/^\d+$/.test(String(value)) ? Number(value) : value)),

@@ -35,7 +35,7 @@ export async function isThere(location: StorageLocation): Promise<boolean> {
 /** Writes a checked copy of the database at one moment, with a checksum. Throws `StartupFailure` and `UseOwnTool`. */
 export async function backUp(location: StorageLocation, file: string, options: BackupOptions): Promise<void> {
   if (location.engine === 'postgres') {
-    throw useOwnTool('back up', `pg_dump --format=custom ${nameOf(location.url)} --file=${quoted(file)}`)
+    throw useOwnTool('back up', `pg_dump --format=custom ${withoutPassword(location.url)} --file=${quoted(file)}`)
   }
   if (!existsSync(location.path)) throw noDatabaseAt(location.path)
   await (await import('./sqlite/backup.ts')).backUp(location.path, file, options)
@@ -45,7 +45,7 @@ export async function backUp(location: StorageLocation, file: string, options: B
 export async function restore(location: StorageLocation, file: string, options: RestoreOptions): Promise<Restored> {
   if (location.engine === 'postgres') {
     const options = '--clean --if-exists --no-owner --single-transaction'
-    throw useOwnTool('restore', `pg_restore ${options} ${nameOf(location.url)} ${quoted(file)}`)
+    throw useOwnTool('restore', `pg_restore ${options} ${withoutPassword(location.url)} ${quoted(file)}`)
   }
   return (await import('./sqlite/restore.ts')).restore(location.path, file, options)
 }
@@ -82,7 +82,7 @@ function useOwnTool(action: string, command: string): UseOwnTool {
 }
 
 /** Returns the option that names the database, without the password. */
-function nameOf(text: string): string {
+function withoutPassword(text: string): string {
   const url = new URL(text)
   url.password = ''
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)

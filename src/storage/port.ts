@@ -31,7 +31,7 @@ export interface Transaction extends Db {
 export type Isolation = 'default' | 'serializable'
 
 /** Returns a transaction, which writes join. `execute` runs a query in it. */
-export function transactionOf(execute: Db['execute'], newIds: Transaction['newIds']): Transaction {
+export function createTransaction(execute: Db['execute'], newIds: Transaction['newIds']): Transaction {
   const transaction: Transaction = { execute, newIds, write: (work) => work(transaction) }
   return transaction
 }

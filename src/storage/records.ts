@@ -1,7 +1,7 @@
 /** Finds and changes the records of every resource in the same way. */
 import { sql } from 'kysely'
 import { resources } from '../resources.ts'
-import { all, filtersOf } from './list-filters.ts'
+import { all, buildFilters } from './list-filters.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, query, valueById } from './schema.ts'
 
@@ -57,7 +57,7 @@ export class Records<Row extends AnyRecord> {
 
   /** Returns whether the account's record with this id meets the filters of a page. */
   async isListed(db: Db, account: number, id: number, page: PageRequest): Promise<boolean> {
-    const filters = all(filtersOf({ of: this.#listable, account, ...page }))
+    const filters = all(buildFilters({ of: this.#listable, account, ...page }))
     const found = query.selectFrom(this.#table).select('id').where('id', '=', id).where('account_id', '=', account)
     return (await db.execute(found.where(sql<boolean>`${filters}`))).length > 0
   }
@@ -182,7 +182,7 @@ export class Records<Row extends AnyRecord> {
   toVersioned(row: Stored<Row>): Versioned<Row> {
     const record: Partial<Row> = {}
     for (const column of this.columns) record[column] = row[column]
-    return { record: record as Row, version: versionOf(row.revision, row.updated_at) }
+    return { record: record as Row, version: formatVersion(row.revision, row.updated_at) }
   }
 }
 
@@ -219,6 +219,6 @@ export interface Precondition {
 }
 
 /** Returns the version for entity tags. The time distinguishes revisions of a restored database. */
-function versionOf(revision: number, updatedAt: string): string {
+function formatVersion(revision: number, updatedAt: string): string {
   return `${revision}-${updatedAt}`
 }

@@ -65,7 +65,7 @@ export class CachedQuery<Row> implements Query<Row> {
     return this.#build().toOperationNode()
   }
 
-  /** Compiles for SQLite, as `query` does. Engines use `compilerOf`. */
+  /** Compiles for SQLite, as `query` does. Engines use `createCompiler`. */
   compile(): CompiledQuery<Row> {
     return query.getExecutor().compileQuery<Row>(this.toOperationNode() as CompiledQuery['query'], createQueryId())
   }

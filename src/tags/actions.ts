@@ -2,12 +2,12 @@ import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
 import type { ResourceHandlers } from '../api/handlers.ts'
 import { checkedChange, deletionQuery, withShownVersion } from '../api/handlers.ts'
-import { idOf } from '../api/operations.ts'
+import { readId } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import { groupReversal } from '../events/reversal.ts'
-import { conditionOf } from '../http/conditions.ts'
+import { readCondition } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { foldCase } from '../lib/text.ts'
 import { textWarnings } from '../names/suspicious-values.ts'
@@ -98,7 +98,7 @@ function mergeInto(id: number, fields: Fields) {
 
 export function tagMergeRoute(api: Api, tags: TagActions): void {
   api.add(mergeTag, async (exchange, { actor, fields }) => {
-    const condition = conditionOf(exchange)
-    return sendRecord(exchange, await tags.merge(actor, idOf(exchange, 'tag'), fields, condition))
+    const condition = readCondition(exchange)
+    return sendRecord(exchange, await tags.merge(actor, readId(exchange, 'tag'), fields, condition))
   })
 }

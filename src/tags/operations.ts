@@ -1,4 +1,4 @@
-import { bodyFailures, type Operation, operationsOf } from '../api/operations.ts'
+import { bodyFailures, describeOperations, type Operation } from '../api/operations.ts'
 import { Type } from '../forms/json-schema.ts'
 import { listTagsQuery, mergeTagForm, storeTag, tagSchema, updateTag } from './schema.ts'
 
@@ -11,7 +11,7 @@ const example = {
   updated_at: '2026-11-20T12:00:00.000Z',
 }
 
-export const tagOperations = operationsOf('tags', {
+export const tagOperations = describeOperations('tags', {
   description: 'Words that describe links. A link has up to 20 tags.',
   record: tagSchema,
   listQuery: listTagsQuery,

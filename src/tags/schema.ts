@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Static, TString } from 'typebox'
 import { change, form, type LabelsOf, optional, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
-import { listQueryOf } from '../forms/list-query.ts'
+import { createListQuery } from '../forms/list-query.ts'
 import { color, colorSchema, integer, tagName } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { resources } from '../resources.ts'
@@ -41,4 +41,4 @@ export const mergeTagForm = form({
   into: required({ ...integer({ description: 'The id of the tag that the links get instead.' }), number: true }),
 })
 
-export const listTagsQuery = listQueryOf(resources.tags)
+export const listTagsQuery = createListQuery(resources.tags)

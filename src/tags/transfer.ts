@@ -3,10 +3,10 @@ import {
   checkedRecord,
   InvalidRecord,
   type Members,
+  parseTimes,
   type Store,
   storedOrKnown,
   type Transferable,
-  timesOf,
 } from '../transfer/transferable.ts'
 import { storeTag } from './schema.ts'
 import { findTagByName, insertTag, tagRecords } from './store.ts'
@@ -21,7 +21,7 @@ export const tagTransfer: Transferable = {
 
 function readTag(members: Members): Store {
   const { name, color } = checkedRecord(storeTag.read(members))
-  const times = timesOf(members)
+  const times = parseTimes(members)
   return (tx, { actor }) =>
     storedOrKnown(
       async () => (await insertTag(tx, actor, { name, color }, times)).record,

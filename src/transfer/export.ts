@@ -28,16 +28,16 @@ export async function* exportRecords(
   const totals: Record<string, number> = {}
   const last: Record<string, number> = {}
   const exported_at = new Date().toISOString()
-  yield lineOf({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at, ...settings })
+  yield formatLine({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at, ...settings })
   for (const kind of transferables) {
     const { plural, singular } = kind
     totals[plural] = 0
     for await (const page of 'after' in kind ? pagesOf(db, account, kind, last) : kind.pages(db, account, last)) {
       totals[plural] += page.length
-      yield page.map((line) => lineOf({ [singular]: line })).join('')
+      yield page.map((line) => formatLine({ [singular]: line })).join('')
     }
   }
-  yield lineOf({ end: totals })
+  yield formatLine({ end: totals })
   return totals
 }
 
@@ -58,6 +58,6 @@ async function* pagesOf(
 }
 
 /** Formats a line. */
-function lineOf(members: object): string {
+function formatLine(members: object): string {
   return `${JSON.stringify(members)}\n`
 }

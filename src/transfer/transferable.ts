@@ -119,7 +119,7 @@ export function checkedRecord<T>({ values, violations }: CheckedMembers<T>): T {
 }
 
 /** Resolves the `<singular>_id` of a line to a local id. Throws `InvalidRecord`. */
-export function localIdOf({ idOf }: Pick<Target, 'idOf'>, name: ResourceName, sourceId: number): number {
+export function resolveLocalId({ idOf }: Pick<Target, 'idOf'>, name: ResourceName, sourceId: number): number {
   const localId = idOf(name, sourceId)
   if (localId !== undefined) return localId
   const { singular } = resources[name]
@@ -129,7 +129,7 @@ export function localIdOf({ idOf }: Pick<Target, 'idOf'>, name: ResourceName, so
 }
 
 /** Returns the times of the record; undefined if the line has none. Throws `InvalidRecord`. */
-export function timesOf({ created_at, updated_at = created_at }: Members): Times | undefined {
+export function parseTimes({ created_at, updated_at = created_at }: Members): Times | undefined {
   if (created_at === undefined && updated_at === undefined) return undefined
   if (!(isTime(created_at) && isTime(updated_at))) {
     throw new InvalidRecord('created_at and updated_at: Times must be in UTC, such as 2026-11-20T12:00:00.000Z.')

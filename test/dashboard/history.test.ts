@@ -1,7 +1,7 @@
 /** The history: a sentence for each change, its values, groups, filters, and the section on the pages of records. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Actor, actorOf, commandActor, systemActor } from '../../src/access/actor.ts'
+import { type Actor, commandActor, createActor, systemActor } from '../../src/access/actor.ts'
 import type { NewEvent } from '../../src/events/event.ts'
 import { recordEvents } from '../../src/events/log.ts'
 import { startApp } from '../app.ts'
@@ -12,7 +12,7 @@ const app = await startApp({ shortUrl: 'http://{domain}' })
 
 /** Returns a person who acts in the account. Each has a batch of their own. */
 function person(account: number, name = 'Ana'): Actor {
-  return actorOf({ account, kind: 'member', id: null, name, scopes: ['*'] }, null)
+  return createActor({ account, kind: 'member', id: null, name, scopes: ['*'] }, null)
 }
 
 const record = (actor: Actor, ...events: readonly NewEvent[]) =>
@@ -89,7 +89,7 @@ for (const [event, sentence] of [
 
 test('names keys, commands and Waymark by what they are', async () => {
   const { account, browser } = await newOwner(app)
-  const key = actorOf({ account, kind: 'key', id: 7, name: 'ci', scopes: ['*'] }, null)
+  const key = createActor({ account, kind: 'key', id: 7, name: 'ci', scopes: ['*'] }, null)
   for (const actor of [systemActor(account), commandActor(account, 'root'), key]) {
     await record(actor, link({ action: 'created' }))
   }

@@ -5,7 +5,7 @@ import { isoBase64URL, isoCBOR } from '@simplewebauthn/server/helpers'
 import fc from 'fast-check'
 import { challengeLifetimeMs, createChallenge, expiryOfChallenge } from '../../src/sign-in/passkeys/challenges.ts'
 import { readCredential, registrationTexts } from '../../src/sign-in/passkeys/credential.ts'
-import { relyingPartyOf } from '../../src/sign-in/passkeys/relying-party.ts'
+import { findRelyingParty } from '../../src/sign-in/passkeys/relying-party.ts'
 import { query } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
 import { Browser, signedIn, signedInMember } from '../dashboard.ts'
@@ -29,7 +29,7 @@ test('offers passkeys at localhost or the host of BASE_URL, never at the host of
     ['https://[2001:db8::1]', '', null],
     ['http://localhost:3080', 'https://evil.example', { id: 'localhost', origin: 'http://localhost:3080' }],
   ] as const) {
-    assert.deepEqual(relyingPartyOf(baseUrl, requestUrl), expected, `${baseUrl} ${requestUrl}`)
+    assert.deepEqual(findRelyingParty(baseUrl, requestUrl), expected, `${baseUrl} ${requestUrl}`)
   }
 })
 

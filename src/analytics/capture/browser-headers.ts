@@ -1,7 +1,7 @@
 /** The headers that every browser of a name and version sends. Programs that only copy a user agent lack some. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { memoized } from '../../lib/lru-cache.ts'
-import { classOf, maxUserAgent, type VisitorClass } from './visit.ts'
+import { classifyAgent, maxUserAgent, type VisitorClass } from './visit.ts'
 
 interface Expectation {
   /** When the browser's version was released, in Unix milliseconds, within some weeks; null if unknown. */
@@ -39,7 +39,7 @@ export interface ClassifiedRequest {
 /** Returns the class of a visit by its user agent and the headers that browsers send. */
 export function classifyVisit(request: ClassifiedRequest): VisitorClass {
   const userAgent = request.headers['user-agent'] ?? ''
-  const byAgent = classOf(request.method, userAgent)
+  const byAgent = classifyAgent(request.method, userAgent)
   return byAgent === 'person' && lacksBrowserHeader(userAgent, request) ? 'bot' : byAgent
 }
 

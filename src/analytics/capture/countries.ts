@@ -34,17 +34,17 @@ export class Countries {
 
   /** Reads the database of countries or cities at `path`, in MaxMind's format. Throws `UnusableCountries`. */
   static read(path: string): Countries {
-    const bytes = bytesOf(path)
+    const bytes = readBytes(path)
     assertUsable(Buffer.from(bytes), path)
     return new Countries(bytes)
   }
 
   /** Returns the ISO 3166-1 alpha-2 code in `header`, or the code of the IP address if the header is empty. Null if unknown. */
   of(address: string, header: string): string | null {
-    return countryIn(header === '' ? (this.#codeOf(addressIn(address)) ?? '') : header)
+    return countryIn(header === '' ? (this.#findCode(addressIn(address)) ?? '') : header)
   }
 
-  #codeOf(address: string): string | undefined {
+  #findCode(address: string): string | undefined {
     const version = isIP(address)
     // In an IPv4 tree, an IPv6 address would match any record.
     if (version === 0 || version > this.#places.metadata.ipVersion) return undefined
@@ -84,7 +84,7 @@ const maxMebibytes = 512
 /** Does not block if the file is a pipe. */
 const flag = constants.O_RDONLY | constants.O_NONBLOCK
 
-function bytesOf(path: string): SharedArrayBuffer {
+function readBytes(path: string): SharedArrayBuffer {
   try {
     return read(path)
   } catch (error) {
@@ -110,7 +110,7 @@ function read(path: string | URL): SharedArrayBuffer {
 }
 
 function assertUsable(bytes: Buffer, path: string): void {
-  const places = readerOf(bytes)
+  const places = openReader(bytes)
   if (places === undefined) throw new UnusableCountries(`${path} is not a MaxMind DB file, or is truncated.`)
   const { searchTreeSize, databaseType } = places.metadata
   if (!['iso_code', 'country_code'].some((key) => bytes.includes(key, searchTreeSize))) {
@@ -125,7 +125,7 @@ function assertUsable(bytes: Buffer, path: string): void {
 const separator = Buffer.alloc(16)
 
 /** Returns undefined unless the bytes begin with a search tree and end with metadata that describe this tree. */
-function readerOf(bytes: Buffer): Reader<Place> | undefined {
+function openReader(bytes: Buffer): Reader<Place> | undefined {
   try {
     const places = new Reader<Place>(bytes)
     const end = places.metadata.searchTreeSize
@@ -196,7 +196,7 @@ export class CountryFile implements Pick<Countries, 'of'> {
     share: Share = () => undefined,
   ): Promise<CountryFile> {
     const file = new CountryFile(path, report, share)
-    file.#load(await versionOf(path))
+    file.#load(await readVersion(path))
     if (file.#countries === undefined) file.#use(Countries.readBundled())
     return file
   }
@@ -208,7 +208,7 @@ export class CountryFile implements Pick<Countries, 'of'> {
 
   /** Reads the file again if it has changed before the last check, but not since: a copy may still be running. */
   async check(): Promise<void> {
-    const version = await versionOf(this.#path)
+    const version = await readVersion(this.#path)
     const isSettled = version === this.#seen
     this.#seen = version
     if (isSettled && version !== this.#read) this.#load(version)
@@ -255,7 +255,7 @@ export async function openCountries(
 }
 
 /** Identifies the content of a file. `ctimeNs` also changes with a rename and with restored timestamps. */
-async function versionOf(path: string): Promise<string> {
+async function readVersion(path: string): Promise<string> {
   try {
     const { dev, ino, size, ctimeNs } = await stat(path, { bigint: true })
     return [dev, ino, size, ctimeNs].join(' ')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { anyCharacter, anyWebUrl } from '../../../test/characters.ts'
-import { referrerOf } from './facts.ts'
+import { parseReferrer } from './facts.ts'
 
 describe('referrer', () => {
   const label = 'a'.repeat(49)
@@ -44,7 +44,7 @@ describe('referrer', () => {
     ['http://999.1.1.1/', null],
     [`https://${'a'.repeat(30_000)}/`, null],
   ] as const) {
-    test(`${host}, from ${header.slice(0, 60)}`, () => assert.equal(referrerOf(header, 'go.example'), host))
+    test(`${host}, from ${header.slice(0, 60)}`, () => assert.equal(parseReferrer(header, 'go.example'), host))
   }
 
   test('returns a host or null for any text', () => {
@@ -54,7 +54,7 @@ describe('referrer', () => {
     )
     fc.assert(
       fc.property(fc.oneof(anyWebUrl, url), (parts) => {
-        const host = referrerOf(typeof parts === 'string' ? parts : parts.join(''), 'go.example')
+        const host = parseReferrer(typeof parts === 'string' ? parts : parts.join(''), 'go.example')
         if (host !== null) assert.match(host, /^(?:[a-z\d._-]{1,253}|\[[\da-f:.]+\])$/)
       }),
     )

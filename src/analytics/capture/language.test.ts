@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { anyCharacter } from '../../../test/characters.ts'
-import { languageOf, normalizeLanguage, preferredLanguage } from './language.ts'
+import { normalizeLanguage, parseLanguage, preferredLanguage } from './language.ts'
 
 describe('language', () => {
   for (const [header, language, tag = language] of [
@@ -35,7 +35,7 @@ describe('language', () => {
     ['..', null],
   ] as const) {
     test(`${language} and ${tag}, from "${header}"`, () => {
-      assert.equal(languageOf(header), language)
+      assert.equal(parseLanguage(header), language)
       assert.equal(preferredLanguage(header), tag)
     })
   }
@@ -48,14 +48,14 @@ describe('language', () => {
     )
     fc.assert(
       fc.property(header, (text) => {
-        const [language, tag] = [languageOf(text), preferredLanguage(text)]
+        const [language, tag] = [parseLanguage(text), preferredLanguage(text)]
         assert.match(language ?? 'any', /^[a-z]{2,3}$/)
         assert.match(tag ?? 'any', /^[a-z]{2,3}(-[a-z\d-]*)?$/)
         assert.equal(tag?.split('-')[0] ?? null, language)
       }),
     )
-    assert.equal(languageOf(`de, ${'x'.repeat(30_000)}`), 'de')
-    assert.equal(languageOf(`${' '.repeat(30_000)}de`), null)
+    assert.equal(parseLanguage(`de, ${'x'.repeat(30_000)}`), 'de')
+    assert.equal(parseLanguage(`${' '.repeat(30_000)}de`), null)
   })
 
   test('normalizes the old codes of tags, in any case', () => {

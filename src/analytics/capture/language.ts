@@ -28,6 +28,6 @@ export function normalizeLanguage(tag: string): string {
 }
 
 /** Returns the primary subtag of the preferred language, such as `pt`; null for none or any. */
-export function languageOf(header: string): string | null {
+export function parseLanguage(header: string): string | null {
   return preferredLanguage(header)?.split('-', 1)[0] ?? null
 }

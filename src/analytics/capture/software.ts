@@ -4,7 +4,7 @@ import * as names from './names.ts'
 import { maxUserAgent } from './visit.ts'
 
 /** Returns the software and the device of a user agent, with the names of the `bowser` package; null if unknown. */
-export const softwareOf = memoized((userAgent) => {
+export const detectSoftware = memoized((userAgent) => {
   if (userAgent === '') return { browser: null, operating_system: null, device: null }
   const skipsParsing = true
   const parser = Bowser.getParser(userAgent, skipsParsing)
@@ -13,7 +13,7 @@ export const softwareOf = memoized((userAgent) => {
   return {
     browser: browsers.has(browser) && !otherBrowsers.test(userAgent) ? browser : null,
     operating_system: systems.has(system) ? system : null,
-    device: deviceOf(userAgent, parser.getPlatformType()),
+    device: detectDevice(userAgent, parser.getPlatformType()),
   }
 }, maxUserAgent)
 
@@ -28,7 +28,7 @@ const devices = new Set(names.devices)
 const televisions =
   /\bAFT[A-Z\d]{1,6}\b|\bBRAVIA\b|\bCrKey\/|\bVIZIO\b|\bHbbTV\b|\bXbox\b|\bPlayStation\b|\bNintendo\b|\b(?:Android|Google|Apple) ?TV\b/
 
-function deviceOf(userAgent: string, platform: string): string | null {
+function detectDevice(userAgent: string, platform: string): string | null {
   if (televisions.test(userAgent)) return 'tv'
   if (devices.has(platform)) return platform
   if (/\bMobile\b/.test(userAgent)) return 'mobile'

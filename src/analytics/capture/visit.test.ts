@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { list } from 'isbot'
 import sections from './user-agents.test.json' with { type: 'json' }
-import { classOf, replacements } from './visit.ts'
+import { classifyAgent, replacements } from './visit.ts'
 
 const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
@@ -12,8 +12,8 @@ for (const [section, agents] of Object.entries(sections)) {
   for (const [agent, expected] of Object.entries<string>(agents)) {
     const [visitorClass] = expected.split(', ')
     test(`${visitorClass}, of the ${section}: ${agent}`, () => {
-      assert.equal(classOf('GET', agent), visitorClass)
-      assert.equal(classOf('GET', agent), visitorClass, 'from memory')
+      assert.equal(classifyAgent('GET', agent), visitorClass)
+      assert.equal(classifyAgent('GET', agent), visitorClass, 'from memory')
     })
   }
 }
@@ -39,18 +39,18 @@ test('returns bot for mail scanners that name their vendor', () => {
     'Symantec Email Security',
     'TrendMicro',
   ]) {
-    assert.equal(classOf('GET', `Mozilla/5.0 (compatible; ${name})`), 'bot', name)
+    assert.equal(classifyAgent('GET', `Mozilla/5.0 (compatible; ${name})`), 'bot', name)
   }
 })
 
-test('returns preview for HEAD', () => assert.equal(classOf('HEAD', chrome), 'preview'))
+test('returns preview for HEAD', () => assert.equal(classifyAgent('HEAD', chrome), 'preview'))
 
 test('returns person without a user agent', () => {
-  assert.equal(classOf('GET', undefined), 'person')
-  assert.equal(classOf('GET', ''), 'person')
+  assert.equal(classifyAgent('GET', undefined), 'person')
+  assert.equal(classifyAgent('GET', ''), 'person')
 })
 
 test('judges a user agent by its start', () => {
-  assert.equal(classOf('GET', `${chrome}${' x'.repeat(50_000)}`), 'person')
-  assert.equal(classOf('GET', `${slack}${' x'.repeat(50_000)}`), 'preview')
+  assert.equal(classifyAgent('GET', `${chrome}${' x'.repeat(50_000)}`), 'person')
+  assert.equal(classifyAgent('GET', `${slack}${' x'.repeat(50_000)}`), 'preview')
 })

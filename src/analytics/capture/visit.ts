@@ -127,7 +127,7 @@ function hasProgramName(userAgent: string): boolean {
 }
 
 /** Returns the class by the user agent. Without one it is a person, because privacy proxies remove it. */
-export function classOf(method: string, userAgent: string | undefined): VisitorClass {
+export function classifyAgent(method: string, userAgent: string | undefined): VisitorClass {
   if (method === 'HEAD') return 'preview'
   if (userAgent === undefined || userAgent === '') return 'person'
   return judged(userAgent)

@@ -4,16 +4,16 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { anyCharacter } from '../../../test/characters.ts'
 import { runs } from '../../../test/runs.ts'
-import { visitorOf } from './visitor-hash.ts'
+import { hashVisitor } from './visitor-hash.ts'
 
 describe('visitor', () => {
   const salt = new Uint8Array(32).fill(7)
   const visit = { link: 1, address: '192.0.2.1', userAgent: 'Mozilla/5.0' }
 
   test('returns the same number regardless of the forwarded port', () => {
-    const visitor = visitorOf(visit, salt)
+    const visitor = hashVisitor(visit, salt)
     for (const address of ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1']) {
-      assert.equal(visitorOf({ ...visit, address }, salt), visitor)
+      assert.equal(hashVisitor({ ...visit, address }, salt), visitor)
     }
   })
 
@@ -26,7 +26,7 @@ describe('visitor', () => {
     const salts = fc.uint8Array({ maxLength: 3 })
     fc.assert(
       fc.property(visits, visits, salts, salts, (one, other, saltOfOne, saltOfOther) => {
-        const [a, b] = [visitorOf(one, saltOfOne), visitorOf(other, saltOfOther)]
+        const [a, b] = [hashVisitor(one, saltOfOne), hashVisitor(other, saltOfOther)]
         for (const visitor of [a, b]) assert.ok(Number.isSafeInteger(visitor) && visitor >= 0 && visitor < 2 ** 48)
         const isSame = JSON.stringify([one, [...saltOfOne]]) === JSON.stringify([other, [...saltOfOther]])
         assert.equal(a === b, isSame)
@@ -39,7 +39,7 @@ describe('visitor', () => {
     const secret = randomBytes(32)
     const visitors = new Set<number>()
     for (let n = 0; n < 100_000; n++)
-      visitors.add(visitorOf({ ...visit, address: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` }, secret))
+      visitors.add(hashVisitor({ ...visit, address: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` }, secret))
     assert.equal(visitors.size, 100_000)
   })
 })

@@ -9,13 +9,13 @@ const digits = 12
 export type VisitorTraits = Pick<Visit, 'link' | 'address' | 'userAgent'>
 
 /** Returns a hash below 2^48 of the link, the IP address and the user agent of a visitor, with a secret salt. */
-export function visitorOf(visit: VisitorTraits, salt: Uint8Array): number {
+export function hashVisitor(visit: VisitorTraits, salt: Uint8Array): number {
   // The text is unambiguous: only the user agent, at its end, may have spaces.
   const text = `${salt.toHex()} ${visit.link} ${addressIn(visit.address)} ${visit.userAgent}`
   return Number.parseInt(hash('sha256', text, 'hex').slice(0, digits), 16)
 }
 
 /** Returns the visitor's hash as a number from 0 up to 1. A visitor has the same one as long as the salt is the same. */
-export function fractionOf(visit: VisitorTraits, salt: Uint8Array): number {
-  return visitorOf(visit, salt) / 16 ** digits
+export function hashToFraction(visit: VisitorTraits, salt: Uint8Array): number {
+  return hashVisitor(visit, salt) / 16 ** digits
 }

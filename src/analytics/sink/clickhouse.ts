@@ -1,5 +1,5 @@
 import { describeUntrusted, isUntrusted } from '../../lib/tls-errors.ts'
-import { columns, linesOf, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
+import { columns, formatBatch, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
 
 /** A table of a ClickHouse server. */
 export interface ClickHouseTable {
@@ -39,9 +39,9 @@ export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs
       const query = new URLSearchParams({ ...settings, insert_deduplication_token: batch.id })
       const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       // A redirect would send the password to another server.
-      const request = { method: 'POST', headers, body: linesOf(batch), signal: limited, redirect: 'error' } as const
+      const request = { method: 'POST', headers, body: formatBatch(batch), signal: limited, redirect: 'error' } as const
       const { response, text } = await answerTo(`${to.url}/?${query}`, request).catch((error) => {
-        throw new SinkFailure(`ClickHouse at ${to.url} does not respond: ${reasonOf(error)}.`, { cause: error })
+        throw new SinkFailure(`ClickHouse at ${to.url} does not respond: ${describeError(error)}.`, { cause: error })
       })
       if (response.ok && text.trim() === '') {
         if (isClickHouse(response)) return
@@ -49,7 +49,7 @@ export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs
           `ClickHouse at ${to.url} accepts clicks, but its responses have no X-ClickHouse-* headers: a proxy may remove them.`,
         )
       }
-      const refusal = refusalOf(response, text)
+      const refusal = describeRejection(response, text)
       const shown = to.password === '' ? refusal : refusal.replaceAll(to.password, '***')
       const hint = isClickHouse(response) && isTooOld(text) ? ' Waymark requires ClickHouse 22.2 or newer.' : ''
       throw new SinkFailure(`ClickHouse at ${to.url} takes no clicks: ${shown}.${hint}`)
@@ -63,7 +63,7 @@ async function answerTo(url: string, request: RequestInit): Promise<{ response: 
 }
 
 /** The message of `fetch` is only "fetch failed". */
-function reasonOf({ message, cause }: Error): string {
+function describeError({ message, cause }: Error): string {
   if (isUntrusted(cause)) return describeUntrusted(cause as Error)
   return cause instanceof Error && cause.message !== '' ? cause.message : message
 }
@@ -74,7 +74,7 @@ function isClickHouse({ headers }: Response): boolean {
 }
 
 /** Returns the reason for which the rows may not be in the table. ClickHouse can send an error after the status. */
-function refusalOf(response: Response, text: string): string {
+function describeRejection(response: Response, text: string): string {
   const [said = ''] = text.trim().split('\n', 1)
   return isClickHouse(response)
     ? `${response.status} ${said.slice(0, maxShown).replace(/\.$/, '')}`.trim()

@@ -5,12 +5,12 @@ import { type TestContext, test } from 'node:test'
 import { clickOf, clicksOf } from '../../../test/click-rows.ts'
 import { newFolder } from '../../../test/processes.ts'
 import { fileOfProcess, jsonlFileSink } from './jsonl-file.ts'
-import { linesOf, SinkFailure } from './sink.ts'
+import { formatBatch, SinkFailure } from './sink.ts'
 
 const { signal } = new AbortController()
 const first = { id: 'first', rows: clicksOf(1, 3) }
 const second = { id: 'second', rows: clicksOf(4, 5) }
-const [firstLines, secondLines] = [linesOf(first), linesOf(second)]
+const [firstLines, secondLines] = [formatBatch(first), formatBatch(second)]
 
 function newFile(t: TestContext, content?: string): string {
   const file = join(newFolder(t), 'clicks.jsonl')

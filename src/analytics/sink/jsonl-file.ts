@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname, join, parse } from 'node:path'
-import { linesOf, type Sink, SinkFailure } from './sink.ts'
+import { formatBatch, type Sink, SinkFailure } from './sink.ts'
 
 /**
  * Appends each batch to a file as JSON Lines, and syncs it to the disk. A repeated batch at the end of the file is
@@ -11,7 +11,7 @@ export function jsonlFileSink(path: string): Sink {
   return {
     send: async (batch) => {
       try {
-        await append(path, Buffer.from(linesOf(batch)))
+        await append(path, Buffer.from(formatBatch(batch)))
       } catch (error) {
         throw new SinkFailure(`The file ${path} takes no clicks: ${(error as Error).message}.`, { cause: error })
       }

@@ -30,7 +30,7 @@ export type ClickRow = { readonly [Name in keyof typeof members]: ReturnType<(ty
 export const columns = Object.keys(members)
 
 /** Returns one row per visit. */
-export function rowsOf(counted: CountedClick): ClickRow[] {
+export function toRows(counted: CountedClick): ClickRow[] {
   const values = Object.entries(members).map(([name, read]) => [name, read(counted)])
   const row: ClickRow = Object.fromEntries(values)
   return Array.from({ length: counted.click.count }, () => row)
@@ -65,7 +65,7 @@ export class SpoolUnusable extends SinkFailure {}
 export class Dropped extends SinkFailure {}
 
 /** Returns a batch as JSON Lines. The id of the batch and the number of the row identify each line. */
-export function linesOf({ id, rows }: SinkBatch): string {
+export function formatBatch({ id, rows }: SinkBatch): string {
   return rows.map((click, row) => `${JSON.stringify({ batch: id, row, ...click })}\n`).join('')
 }
 

@@ -40,7 +40,7 @@ export function openSpoolFolder(root: string): SpoolFolder {
   try {
     createWritable(root)
     for (let number = 0; ; number++) {
-      const lock = lockFile(lockOf(root, number))
+      const lock = lockFile(lockPath(root, number))
       if (lock !== null) return openLocked(root, number, lock)
     }
   } catch (error) {
@@ -77,7 +77,7 @@ function openLocked(root: string, number: number, lock: FileLock): SpoolFolder {
   }
 }
 
-const lockOf = (root: string, number: number) => join(root, `${number}.lock`)
+const lockPath = (root: string, number: number) => join(root, `${number}.lock`)
 
 /**
  * The files of one process's spool. New rows are appended to an open batch, which gets its id when it is sealed by a
@@ -102,7 +102,7 @@ export class SpoolFolder {
     for (const other of readdirSync(root).filter(isOther)) this.#adopt(root, Number(other))
     this.#newest = Number(sealedName.exec(this.#sealedNames().at(-1) ?? '')?.[1] ?? 0)
     for (const file of readdirSync(this.#path).filter((name) => name.startsWith(openFile))) this.#sealLeftOpen(file)
-    this.left = this.#sealedNames().map((name) => this.#batchOf(name))
+    this.left = this.#sealedNames().map((name) => this.#readBatch(name))
   }
 
   /** Appends rows to the open batch. Returns their bytes. Throws the error of the disk. */
@@ -153,7 +153,7 @@ export class SpoolFolder {
 
   /** Moves the batches of another folder here, unless a process owns that folder. */
   #adopt(root: string, other: number): void {
-    const lock = lockFile(lockOf(root, other))
+    const lock = lockFile(lockPath(root, other))
     if (lock === null) return
     const from = join(root, String(other))
     try {
@@ -182,7 +182,7 @@ export class SpoolFolder {
     renameSync(path, join(this.#path, name))
     this.#newest = order
     syncToDisk(this.#path)
-    return this.#batchOf(name)
+    return this.#readBatch(name)
   }
 
   #sealedNames(): string[] {
@@ -191,7 +191,7 @@ export class SpoolFolder {
       .sort()
   }
 
-  #batchOf(name: string): SpooledBatch {
+  #readBatch(name: string): SpooledBatch {
     const [, order, rows, id = ''] = sealedName.exec(name) ?? []
     return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size, sealedAt: Number(order) }
   }

@@ -9,7 +9,7 @@ import { fresh, newPlace, type Place } from '../../../test/links-api.ts'
 import { eventually } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { person } from '../../../test/visitors.ts'
-import { dayOf, dayText } from '../../accounts/calendar.ts'
+import { dayText, toUtcDay } from '../../accounts/calendar.ts'
 import type { BatchWriter } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { ClickStore } from '../click-store.ts'
@@ -180,7 +180,7 @@ test('clicks by short URL add up to those of the link, and further addresses hav
       for (const each of steps) {
         await apply(place, each)
         for (const { id, clicks, short_url } of (await place.send('GET', '/links')).body.data) {
-          const range = `link_id=${id}&from=${dayText(dayOf(Date.now()) - 25)}&per_page=100`
+          const range = `link_id=${id}&from=${dayText(toUtcDay(Date.now()) - 25)}&per_page=100`
           const { data, meta } = (await place.send('GET', `/stats?name=addresses&${range}`)).body
           const { meta: days } = (await place.send('GET', `/stats?name=clicks&${range.replace('&per_page=100', '')}`))
             .body

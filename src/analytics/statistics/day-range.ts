@@ -22,21 +22,21 @@ interface RangeQuery {
 }
 
 /** Returns the requested range. Without `from` it has 30 days. Without `to` it ends today or at its maximum length. */
-export function rangeOf({ from, to, interval }: RangeQuery, today: number): DayRange {
+export function resolveRange({ from, to, interval }: RangeQuery, today: number): DayRange {
   const end = to ?? today
   if (from === null) return { from: Math.max(0, end - defaultDays + 1), to: end }
-  return { from, to: to ?? Math.max(from, Math.min(end, from + maxDaysOf(interval) - 1)) }
+  return { from, to: to ?? Math.max(from, Math.min(end, from + maxRangeDays(interval) - 1)) }
 }
 
 /** Returns the violation of a range whose bounds are valid days. */
 export function rangeFaults({ from, to, interval }: RangeQuery): Violation[] {
   if (from === null || to === null) return []
   if (to < from) return [new Refusal('before_from').at('to')]
-  const max = maxDaysOf(interval)
+  const max = maxRangeDays(interval)
   if (to - from < max) return []
   return [new Refusal(interval === 'hour' ? 'range_too_long.by_hour' : 'range_too_long', { most: max }).at('to')]
 }
 
-function maxDaysOf(interval: Interval | null): number {
+function maxRangeDays(interval: Interval | null): number {
   return interval === 'hour' ? maxDaysByHour : maxDays
 }

@@ -21,13 +21,13 @@ import { newPlace, type Place } from '../../../test/links-api.ts'
 import { eventually } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
-import { dayOf, dayText, timeOfHour } from '../../accounts/calendar.ts'
+import { dayText, timeOfHour, toUtcDay } from '../../accounts/calendar.ts'
 import { eventsOfRecord } from '../../events/store.ts'
-import { dimensions, maxValues, other, peopleOf } from '../day.ts'
+import { countPeople, dimensions, maxValues, other } from '../day.ts'
 
 const app = await startApp()
 const { storage } = app
-const today = dayOf(Date.now())
+const today = toUtcDay(Date.now())
 const person: TestClick = { hour: 9, kind: 'people', isFirst: true, values: { countries: 'DE' } }
 const bot: TestClick = { hour: 9, kind: 'bots' }
 const preview: TestClick = { hour: 10, kind: 'previews' }
@@ -81,7 +81,7 @@ describe('DELETE /links/{id}/clicks', () => {
     const place = await newPlace(app)
     const link = await place.link()
     await setCreatedAt(storage, link.id, '1999-12-31T23:59:59.999Z')
-    const days = [dayOf(Date.parse('1999-12-30')), today - 900, today - 700, today - 40, today - 31, today - 30]
+    const days = [toUtcDay(Date.parse('1999-12-30')), today - 900, today - 700, today - 40, today - 31, today - 30]
     for (const day of [...days, today - 29, today - 8, today - 7, today - 6, today, today + 1]) {
       await addClicks(storage, link.id, day, dayWith([person, bot]))
     }
@@ -155,7 +155,7 @@ describe('DELETE /links/{id}/clicks', () => {
   async function dayAsGroup(id: number) {
     const own = await factsOf(storage, 0, today, id)
     assert.ok(own)
-    own.breakdowns.links.set(id, peopleOf(own))
+    own.breakdowns.links.set(id, countPeople(own))
     return own
   }
 

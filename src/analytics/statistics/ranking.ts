@@ -66,7 +66,7 @@ export class Ranking {
   }
 
   /** Returns the clicks of a value. */
-  clicksOf(value: ValueClicks['value']): number {
+  countClicks(value: ValueClicks['value']): number {
     return this.#values.get(value)?.clicks ?? 0
   }
 
@@ -128,10 +128,10 @@ const byClicks: Compare = (a, b) => a.clicks - b.clicks || byValue(a, b)
 const byValue: Compare = ({ value: a }, { value: b }) => {
   if (typeof a === 'string' && typeof b === 'string') return byCodePoint(a, b)
   if (typeof a === 'number' && typeof b === 'number') return a - b
-  return kindOf(a) - kindOf(b)
+  return typeRank(a) - typeRank(b)
 }
 
-function kindOf(value: ValueClicks['value']): number {
+function typeRank(value: ValueClicks['value']): number {
   return typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2
 }
 

@@ -1,26 +1,26 @@
 import { calendarOf, dayText } from '../../accounts/calendar.ts'
 import { findTimeZones } from '../../accounts/store.ts'
 import { sendContent, sendPage } from '../../api/envelopes.ts'
-import { idOf } from '../../api/operations.ts'
+import { readId } from '../../api/operations.ts'
 import type { Api } from '../../api/routes.ts'
 import { notFound, validationFailed } from '../../errors.ts'
-import { conditionOf } from '../../http/conditions.ts'
+import { readCondition } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import type { Clicks } from '../clicks.ts'
-import { rangeOf } from './day-range.ts'
+import { resolveRange } from './day-range.ts'
 import { deleteLinkClicks, type StatsQuery, showStats, statsQuery } from './schema.ts'
 import type { Subject } from './statements.ts'
-import { byShortUrl, rankingOf, seriesOf } from './statistics.ts'
+import { byShortUrl, readRanking, readSeries } from './statistics.ts'
 import { hasRecord } from './store.ts'
 
 /** Adds the routes for statistics and for the deletion of a link's clicks. */
 export function statsRoutes(api: Api, db: Storage, shortUrl: ShortUrl, deleteClicks: Clicks['deleteClicks']): void {
   api.add(showStats, async (exchange, { actor: { account } }) => {
-    const condition = conditionOf(exchange)
+    const condition = readCondition(exchange)
     const { page, meta, data: rows } = await showStatistics(db, account, exchange.query, shortUrl)
     if (page === null) return sendContent(exchange, { data: rows, meta }, condition)
     const found = { rows, total: page.total, totalIsExact: true }
@@ -29,7 +29,7 @@ export function statsRoutes(api: Api, db: Storage, shortUrl: ShortUrl, deleteCli
   })
 
   api.add(deleteLinkClicks, async (exchange, { actor }) => {
-    const isDeleted = await deleteClicks(actor, idOf(exchange, 'link'))
+    const isDeleted = await deleteClicks(actor, readId(exchange, 'link'))
     return isDeleted ? send(exchange, 204) : notFound('link')
   })
 }
@@ -39,14 +39,14 @@ export async function showStatistics(db: Storage, account: number, fields: Field
   const { subject, ...query } = await readQuery(db, account, fields)
   const calendar = calendarOf(await findTimeZones(db, account))
   const time_zone = calendar.timeZone
-  const range = rangeOf(query, calendar.today())
+  const range = resolveRange(query, calendar.today())
   const dates = { from: dayText(range.from), to: dayText(range.to) }
   if (query.name === 'clicks') {
     const interval = query.interval ?? 'day'
-    const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, interval)
+    const { buckets, totals } = await readSeries(db, account, subject, calendar, range, interval)
     return { data: buckets, page: null, meta: { ...dates, interval, time_zone, ...totals } }
   }
-  const values = await rankingOf(db, account, subject, range, query.name)
+  const values = await readRanking(db, account, subject, range, query.name)
   const ranking = query.name === 'addresses' ? await byShortUrl(db, account, subject.id, values, shortUrl) : values
   const per_page = query.per_page ?? 10
   const data = await ranking.page({

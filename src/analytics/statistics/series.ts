@@ -1,4 +1,4 @@
-import { type Calendar, dayMs, firstDayOf, monthOf, timeOfHour } from '../../accounts/calendar.ts'
+import { type Calendar, dayMs, firstDay, timeOfHour, toMonth } from '../../accounts/calendar.ts'
 import { addCounts, type Counts, type HourCounts, noCounts, shownCounts } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
 
@@ -21,10 +21,10 @@ export class Series {
     this.#range = range
     this.#interval = interval
     if (interval === 'hour') {
-      const starts = calendar.hoursOf(range.from, range.to)
+      const starts = calendar.hoursBetween(range.from, range.to)
       // A date that the zone skipped has no hours.
       this.#starts = starts.length > 0 ? starts : [calendar.startOf(range.from)]
-      this.localStarts = this.#starts.map((start) => calendar.localTimeOf(start))
+      this.localStarts = this.#starts.map((start) => calendar.localTimeAt(start))
     } else {
       const days = firstDays(range, interval)
       this.#starts = days.map((day) => calendar.startOf(day))
@@ -37,7 +37,7 @@ export class Series {
   add(hours: Iterable<readonly [day: number, hour: number, HourCounts]>): this {
     const { from, to } = this.#range
     for (const [day, hour, counts] of hours) {
-      if (day >= from && day <= to) addCounts(this.#counts[this.#indexOf(day, hour)] as HourCounts, counts)
+      if (day >= from && day <= to) addCounts(this.#counts[this.#findIndex(day, hour)] as HourCounts, counts)
     }
     return this
   }
@@ -61,9 +61,9 @@ export class Series {
     return shownCounts(totals)
   }
 
-  #indexOf(day: number, hour: number): number {
+  #findIndex(day: number, hour: number): number {
     const { from } = this.#range
-    if (this.#interval === 'month') return monthOf(day) - monthOf(from)
+    if (this.#interval === 'month') return toMonth(day) - toMonth(from)
     return this.#interval === 'day' ? day - from : indexAmong(this.#starts, timeOfHour(day, hour))
   }
 }
@@ -85,6 +85,6 @@ function indexAmong(starts: readonly number[], ms: number): number {
 /** Returns the first day of each bucket. A month starts on its first day, even if the range does not. */
 function firstDays({ from, to }: DayRange, interval: 'day' | 'month'): number[] {
   if (interval === 'day') return Array.from({ length: to - from + 1 }, (_, n) => from + n)
-  const first = monthOf(from)
-  return Array.from({ length: monthOf(to) - first + 1 }, (_, n) => firstDayOf(first + n))
+  const first = toMonth(from)
+  return Array.from({ length: toMonth(to) - first + 1 }, (_, n) => firstDay(first + n))
 }

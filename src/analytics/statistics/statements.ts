@@ -56,6 +56,6 @@ export function storedDays(level: StoredLevel, days: readonly number[]) {
 }
 
 /** Returns the days of a range. */
-export function daysOf({ from, to }: DayRange): number[] {
+export function listDays({ from, to }: DayRange): number[] {
   return Array.from({ length: to - from + 1 }, (_, n) => from + n)
 }

@@ -6,7 +6,7 @@ import { fillLinks } from '../../../test/links.ts'
 import { newPlace } from '../../../test/links-api.ts'
 import { parts } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
-import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
+import { dimensions, emptyDay, ensureHour, maxValues } from '../day.ts'
 import { readDailyClicks } from '../recent-clicks.ts'
 import { findGroupNames, linksOfReferrer, rankGroups, readClicks } from './store.ts'
 
@@ -112,7 +112,7 @@ test('reads the largest possible day', async () => {
   const facts = emptyDay()
   const most = 2 ** 48
   for (let hour = 0; hour < 24; hour++) {
-    Object.assign(hourOf(facts, hour), { people: most, unique: most - 1, bots: 2 ** 52, previews: 2 ** 52 })
+    Object.assign(ensureHour(facts, hour), { people: most, unique: most - 1, bots: 2 ** 52, previews: 2 ** 52 })
   }
   for (const dimension of dimensions.filter((each) => each !== 'links')) {
     for (let n = 0; n < maxValues; n++) facts.breakdowns[dimension].set(`value-${n}.example.com`, most)

@@ -1,5 +1,5 @@
 import { type Calendar, utc } from '../../accounts/calendar.ts'
-import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
+import { formatShortUrl, type ShortUrl } from '../../names/short-url.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
@@ -9,7 +9,7 @@ import type { Subject } from './statements.ts'
 import { addressesOfLink, countsFor, readClicks } from './store.ts'
 
 /** Returns the clicks over time. */
-export async function seriesOf(
+export async function readSeries(
   db: Storage,
   account: number,
   subject: Subject,
@@ -28,7 +28,7 @@ const classes = [
 ] as const
 
 /** Returns the clicks by value. */
-export async function rankingOf(
+export async function readRanking(
   db: Storage,
   account: number,
   subject: Subject,
@@ -40,7 +40,7 @@ export async function rankingOf(
   }
   const ranking = new Ranking()
   // Totals of days are the same in every zone.
-  const { totals } = await seriesOf(db, account, subject, utc, range, 'month')
+  const { totals } = await readSeries(db, account, subject, utc, range, 'month')
   // A link's own days don't name the link.
   if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
   if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])
@@ -60,5 +60,5 @@ export async function byShortUrl(
 ): Promise<Ranking> {
   const addresses = await addressesOfLink(db, account, link)
   const main = addresses.get(null) ?? ''
-  return byId.renamed((id) => shortUrlOf(addresses.get(typeof id === 'number' ? id : null) ?? main, shortUrl))
+  return byId.renamed((id) => formatShortUrl(addresses.get(typeof id === 'number' ? id : null) ?? main, shortUrl))
 }

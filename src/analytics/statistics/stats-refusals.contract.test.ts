@@ -4,7 +4,7 @@ import { startApp } from '../../../test/app.ts'
 import { addClicks, dayWith } from '../../../test/days.ts'
 import { takeDomainAway } from '../../../test/links.ts'
 import { assertRefused, newPlace } from '../../../test/links-api.ts'
-import { dayOf } from '../../accounts/calendar.ts'
+import { toUtcDay } from '../../accounts/calendar.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -139,7 +139,7 @@ describe('conventions of the API', () => {
       const etag = String(headers.etag)
       const known = await get({ 'if-none-match': etag })
       assert.deepEqual([known.status, known.headers.link], [304, headers.link])
-      await addClicks(app.storage, id, dayOf(Date.now()), dayWith([{ hour: 1, kind: 'people' }]))
+      await addClicks(app.storage, id, toUtcDay(Date.now()), dayWith([{ hour: 1, kind: 'people' }]))
       assert.equal((await get({ 'if-none-match': etag })).status, 200)
       assert.equal((await get({ 'if-match': etag })).status, 412)
       assert.equal((await get({ 'if-match': 'x' })).status, 400)

@@ -12,7 +12,7 @@ import { runs } from '../../../test/runs.ts'
 import { systemActor } from '../../access/actor.ts'
 import { query } from '../../storage/schema.ts'
 import { beginTagMerge } from '../../tags/store.ts'
-import { dimensions, emptyDay, hourOf, other, type Value } from '../day.ts'
+import { dimensions, emptyDay, ensureHour, other, type Value } from '../day.ts'
 
 mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-22T15:00:00.000Z') })
 after(() => mock.timers.reset())
@@ -301,7 +301,7 @@ describe('order of values', async () => {
   test('200 with links by id, followed by other links', async () => {
     const ids = [(await own.link()).id, (await own.link()).id]
     const facts = emptyDay()
-    Object.assign(hourOf(facts, 0), { people: 114, unique: 0 })
+    Object.assign(ensureHour(facts, 0), { people: 114, unique: 0 })
     for (const dimension of dimensions) facts.breakdowns[dimension].set(null, 114)
     facts.breakdowns.links.clear()
     for (const [value, people] of [

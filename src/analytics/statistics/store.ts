@@ -18,7 +18,7 @@ import { groupTables } from '../tables.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
 import {
-  daysOf,
+  listDays,
   ownedRecord,
   type StoredDays,
   type StoredLevel,
@@ -74,7 +74,7 @@ export async function readClicks<Name extends Dimension = never>(
   const names = wanted.filter((name): name is Name => name !== 'hours' && name !== 'days')
   const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
   const clicks: Clicks<Name> = { counts: [], rankings }
-  const { columns, order } = columnsOf(wanted)
+  const { columns, order } = selectColumns(wanted)
   const add = (days: StoredDays) => addDays(clicks, wanted, names, order, days)
   if (level === 'tag') {
     for await (const days of daysOfTag(storage, account, id, range, columns, wanted.includes('links' as Name)))
@@ -132,7 +132,7 @@ function addValues(ranking: Ranking, dimension: Dimension, breakdowns: readonly 
 }
 
 /** Returns the columns to read, as JSON, and the order of the breakdowns. Unwanted columns are empty. */
-function columnsOf<Name extends Dimension>(wanted: Wanted<Name>) {
+function selectColumns<Name extends Dimension>(wanted: Wanted<Name>) {
   const names = wanted.filter((name): name is Name => name !== 'hours' && name !== 'days')
   const [name] = names
   const text = (column: string) => sql<string>`cast(${sql.ref(column)} as text)`
@@ -148,7 +148,7 @@ function columnsOf<Name extends Dimension>(wanted: Wanted<Name>) {
 /** Returns whether there were visits in the range. */
 export async function hasVisits(storage: Storage, account: number, { level, id }: Subject, range: DayRange) {
   if (level !== 'tag') {
-    const stored = daysAmong(account, level, [id], daysOf(range)).select('day')
+    const stored = daysAmong(account, level, [id], listDays(range)).select('day')
     return (await storage.execute(stored.limit(1))).length > 0
   }
   for (const days of await tagDays(storage, account, id, range)) {
@@ -171,8 +171,8 @@ export async function linksOfReferrer(
   if (links.length === 0) return []
   // The operator ->> of SQLite reads keys such as "[::1]" as paths.
   const referrers = sql<{ key: string }>`json_each(breakdowns -> ${sql.lit(dimensions.indexOf('referrers'))})`
-  const clicks = sumOf(sql`cast(entry.value as text)`)
-  const stored = daysAmong(account, 'link', links, daysOf(range))
+  const clicks = sumJson(sql`cast(entry.value as text)`)
+  const stored = daysAmong(account, 'link', links, listDays(range))
     .innerJoin(referrers.as('entry'), (join) => join.on('entry.key', '=', encodeValue(host)))
     .select(['click_days.id', clicks.as('clicks')])
     .groupBy('click_days.id')
@@ -183,7 +183,7 @@ export async function linksOfReferrer(
 }
 
 /** Returns the sum of numbers in JSON. They are exact up to 2^53 on both engines. */
-function sumOf(json: RawBuilder<unknown>) {
+function sumJson(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
@@ -215,7 +215,7 @@ export async function rankGroups(storage: Storage, account: number, level: Group
   const recent = query.selectFrom(groupTables[clickLevels[level]]).select('id').where('account_id', '=', account)
   const groups = recent.orderBy('clicks_30d', 'desc').orderBy('id', 'desc').limit(limit)
   const ranking = new Ranking()
-  for (const days of parts(daysOf(range), dayBatchSize)) {
+  for (const days of parts(listDays(range), dayBatchSize)) {
     const sums = storedDays(level, days)
       .where('click_days.id', 'in', groups)
       .where(({ exists }) => exists(ownedRecord(account, level, sql.ref<number>('click_days.id'))))
@@ -243,7 +243,7 @@ export async function findGroupNames(db: Db, account: number, level: GroupLevel,
 
 /** Returns the days of the range in batches, each in its own event-loop tick. */
 async function* batchesOf(range: DayRange, size: number): AsyncGenerator<readonly number[]> {
-  for (const batch of parts(daysOf(range), size)) {
+  for (const batch of parts(listDays(range), size)) {
     if (batch[0] !== range.from) await nextTick()
     yield batch
   }

@@ -1,7 +1,7 @@
 /** Periods of statistics, and their form in URLs. Days are counted from 1970-01-01. Pure. */
 
-import { dayMs, dayOf, dayText, firstDayOf, hourMs, monthOf } from '../../accounts/calendar.ts'
-import { type DayRange, type Interval, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
+import { dayMs, dayText, firstDay, hourMs, toMonth, toUtcDay } from '../../accounts/calendar.ts'
+import { type DayRange, type Interval, rangeFaults, resolveRange } from '../../analytics/statistics/day-range.ts'
 import { form, optional } from '../../forms/form.ts'
 import { day, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -70,7 +70,7 @@ export function readPeriod({ period, compare, from, to }: Fields, today: number)
   const comparison = (isValid && values.compare) || defaultComparison
   const read =
     isValid && isOwn
-      ? { name: null, ...periodOver(rangeOf(wanted, today), today, comparison) }
+      ? { name: null, ...periodOver(resolveRange(wanted, today), today, comparison) }
       : namedPeriod((isValid && values.period) || '30d', today, comparison)
   const typed = (text: unknown, day: number) => (typeof text === 'string' && !isValid ? text : dayText(day))
   return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
@@ -79,13 +79,13 @@ export function readPeriod({ period, compare, from, to }: Fields, today: number)
 export function namedPeriod(name: PeriodName, today: number, comparison: Comparison = defaultComparison): Period {
   const count = Number.parseInt(name, 10)
   const byMonth = name.endsWith('m')
-  const range = { from: byMonth ? firstDayOf(monthOf(today) - count + 1) : today - count + 1, to: today }
+  const range = { from: byMonth ? firstDay(toMonth(today) - count + 1) : today - count + 1, to: today }
   return { name, ...periodOver(range, today, comparison, byMonth ? 'month' : undefined) }
 }
 
 /** Returns the rounded current hour if the period is running. `localNow` is the local time, as if it was UTC. */
 export function currentHourOf({ range: { from, to } }: Period, localNow: number): number | null {
-  const day = dayOf(localNow)
+  const day = toUtcDay(localNow)
   return day >= from && day <= to ? Math.round((localNow - day * dayMs) / hourMs) : null
 }
 
@@ -108,8 +108,8 @@ export function bucketQuery(period: Period, index: number): string {
   const { from, to } = period.range
   if (period.interval === 'day')
     return periodQuery({ ...period, name: null, range: { from: from + index, to: from + index } })
-  const month = monthOf(from) + index
-  const range = { from: Math.max(from, firstDayOf(month)), to: Math.min(to, firstDayOf(month + 1) - 1) }
+  const month = toMonth(from) + index
+  const range = { from: Math.max(from, firstDay(month)), to: Math.min(to, firstDay(month + 1) - 1) }
   return periodQuery({ ...period, name: null, range })
 }
 
@@ -136,10 +136,10 @@ function periodOver(
 function periodBefore({ from, to }: DayRange, interval: Interval, comparison: Comparison): DayRange | null {
   if (comparison === 'none') return null
   if (comparison === 'previous' && interval !== 'month') return { from: from - (to - from + 1), to: from - 1 }
-  const months = comparison === 'year' ? 12 : monthOf(to) - monthOf(from) + 1
+  const months = comparison === 'year' ? 12 : toMonth(to) - toMonth(from) + 1
   // Whole months are compared with whole months.
-  const isWhole = from === firstDayOf(monthOf(from)) && to + 1 === firstDayOf(monthOf(to) + 1)
-  const end = isWhole ? firstDayOf(monthOf(to) - months + 1) - 1 : monthsEarlier(to, months)
+  const isWhole = from === firstDay(toMonth(from)) && to + 1 === firstDay(toMonth(to) + 1)
+  const end = isWhole ? firstDay(toMonth(to) - months + 1) - 1 : monthsEarlier(to, months)
   return { from: monthsEarlier(from, months), to: end }
 }
 
@@ -150,7 +150,7 @@ function intervalOf({ from, to }: DayRange): Interval {
 
 /** Returns the same day in an earlier month, or the last day of that month. */
 function monthsEarlier(of: number, months: number): number {
-  const month = monthOf(of)
-  const nth = of - firstDayOf(month)
-  return Math.min(firstDayOf(month - months) + nth, firstDayOf(month - months + 1) - 1)
+  const month = toMonth(of)
+  const nth = of - firstDay(month)
+  return Math.min(firstDay(month - months) + nth, firstDay(month - months + 1) - 1)
 }

@@ -13,7 +13,7 @@ function checked(answer: DomainCheck['answer'], ...addresses: string[]): DomainC
 }
 
 function section(name: string, changes: Partial<Parameters<typeof reachabilitySection>[0]> = {}) {
-  const checks = { cachedAddressesOf: () => [], publicAddresses: () => [] }
+  const checks = { cachedAddresses: () => [], publicAddresses: () => [] }
   const domain = { id: 1, name, name_unicode: name }
   const unknown = {
     check: undefined,
@@ -33,7 +33,7 @@ function codesOf(page: ReturnType<typeof section>): string[] {
 const wordsOf = (page: ReturnType<typeof section>) => page.text.replaceAll(/<[^>]*>/g, '')
 
 test('shows a CNAME if possible, otherwise the addresses of the public host, with copy buttons', () => {
-  const checks = { cachedAddressesOf: () => [ipv4, ipv6], publicAddresses: () => ['198.51.100.1'] }
+  const checks = { cachedAddresses: () => [ipv4, ipv6], publicAddresses: () => ['198.51.100.1'] }
   const publicHost = 'links.acme.com'
   assert.deepEqual(codesOf(section('go.acme.com', { publicHost, checks })), ['go.acme.com', publicHost])
   const apex = section('acme.com', { publicHost, checks })
@@ -42,7 +42,7 @@ test('shows a CNAME if possible, otherwise the addresses of the public host, wit
 })
 
 test('takes the addresses from another source without a public host, and names the source', () => {
-  const checks = { cachedAddressesOf: () => [], publicAddresses: () => [ipv4] }
+  const checks = { cachedAddresses: () => [], publicAddresses: () => [ipv4] }
   const own = section('go.acme.com', { checks })
   assert.deepEqual(codesOf(own), ['go.acme.com', ipv4])
   assert.match(wordsOf(own), /This machine has this IP address\. If visitors come through a proxy/)

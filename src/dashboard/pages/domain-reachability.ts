@@ -18,7 +18,7 @@ interface Reachability {
   readonly check: DomainCheck | undefined
   /** The host of the dashboard's URL. */
   readonly publicHost: string | null
-  readonly checks: Pick<DomainChecks, 'cachedAddressesOf' | 'publicAddresses'>
+  readonly checks: Pick<DomainChecks, 'cachedAddresses' | 'publicAddresses'>
   /** The account's domain that was last seen to reach this server. */
   readonly reached: { readonly name_unicode: string; readonly addresses: readonly string[] } | undefined
   readonly hasClicks: boolean
@@ -96,7 +96,7 @@ export function dnsAdviceFor({ domain, check, publicHost, checks, reached }: Dns
   if (isLocalName(domain.name)) return html`<p>This name needs no DNS records.</p>`
   const isPublic = publicHost !== null && isPublicName(publicHost)
   const { records, source } = recordsToSet(domain.name, publicHost, {
-    host: isPublic ? checks.cachedAddressesOf(publicHost) : [],
+    host: isPublic ? checks.cachedAddresses(publicHost) : [],
     domain: check?.answer === 'here' ? check.addresses : [],
     reached: reached?.addresses ?? [],
     machine: checks.publicAddresses(),

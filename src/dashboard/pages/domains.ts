@@ -1,6 +1,6 @@
 import { calendarOf, recentDays } from '../../accounts/calendar.ts'
 import { findTimeZones, isFirstAccount } from '../../accounts/store.ts'
-import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
+import { readRanking, readSeries } from '../../analytics/statistics/statistics.ts'
 import type { ResourceHandlers } from '../../api/handlers.ts'
 import { type Domain, domainLabels, listDomainsQuery } from '../../domains/schema.ts'
 import { countAddresses } from '../../domains/store.ts'
@@ -95,7 +95,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
     const network = (await isFirstAccount(storage, account)) ? 'any' : 'public'
     const [result] = await Promise.all([
       checks.check(record.name, network, filesOf(record)),
-      checks.addressesOf(host ?? ''),
+      checks.lookUpAddresses(host ?? ''),
     ])
     await storeCheck(storage, account, record.id, result)
     const isPrivate = result.answer === 'private address'
@@ -196,10 +196,10 @@ async function recentClicks(db: Storage, account: number, id: number): Promise<P
   const calendar = calendarOf(await findTimeZones(db, account))
   const today = calendar.today()
   const range = { from: today - recentDays + 1, to: today }
-  const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, 'day')
+  const { buckets, totals } = await readSeries(db, account, subject, calendar, range, 'day')
   if (totals.clicks === 0) return `It had no clicks in the last ${recentDays} days.`
   const lastDay = range.from + buckets.findLastIndex(({ clicks }) => clicks > 0)
-  const clicked = await rankingOf(db, account, subject, { from: lastDay, to: lastDay }, 'links')
+  const clicked = await readRanking(db, account, subject, { from: lastDay, to: lastDay }, 'links')
   const top = await clicked.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: maxClickedLinks })
   const ids = top.flatMap(({ value }) => (typeof value === 'number' ? value : []))
   const last = await lastClickOn(db, account, ids)

@@ -1,7 +1,7 @@
 /** The pages for domains, spaces and tags: lists, statistics and deletion. */
 
 import { recentDays } from '../../accounts/calendar.ts'
-import { maxSummedLinks, recentClicksOf, recentClicksOfTags } from '../../analytics/recent-clicks.ts'
+import { countRecentClicks, maxSummedLinks, recentClicksOfTags } from '../../analytics/recent-clicks.ts'
 import { found } from '../../errors.ts'
 import type { GroupKind } from '../../events/event.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -116,7 +116,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const ids = rows.map(({ id }) => id)
     const [links, clicks] = await Promise.all([
       countLinksIn(this.#services.storage, account, `${what}_id`, ids),
-      recentClicksOf(this.#services.storage, account, `${what}s`, ids),
+      countRecentClicks(this.#services.storage, account, `${what}s`, ids),
     ])
     return rows.map((row) => ({ row, links: links.get(row.id) ?? 0, clicks: clicks.get(row.id) ?? 0 }))
   }

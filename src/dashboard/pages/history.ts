@@ -81,7 +81,7 @@ async function historyPage(request: PageRequest, services: Services): Promise<Pa
   const whole = batch_id && (await loadBatch(storage, account, batch_id))
   const samples = [whole, ...entries.map(({ batch }) => batch)].flatMap((batch) => (batch ? batch.sample : []))
   const context = await loadEntryContext({ ...services, timeZone }, actor, [...rows, ...samples], list.currentHref)
-  const days = Map.groupBy(entries, ({ event: { at } }) => calendar.dayOf(Date.parse(at)))
+  const days = Map.groupBy(entries, ({ event: { at } }) => calendar.dayAt(Date.parse(at)))
   const sections = [...days].map(
     ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
   )

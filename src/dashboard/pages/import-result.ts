@@ -26,7 +26,7 @@ import { figures, newAddress, oldAddress, type RowServices, rowList, rowsSection
 
 export interface ResultServices extends RowServices {
   readonly dashboardUrl: (exchange: Exchange) => string
-  readonly checks: Pick<DomainChecks, 'cachedAddressesOf' | 'publicAddresses'>
+  readonly checks: Pick<DomainChecks, 'cachedAddresses' | 'publicAddresses'>
 }
 
 export async function resultPage(

@@ -8,7 +8,7 @@ import { type ImportRowsQuery, importOperations } from '../../imports/schema.ts'
 import type { ListedAddress, ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { formatCount } from '../../lib/format.ts'
-import { pathOf, type ShortUrl } from '../../names/short-url.ts'
+import { encodeAlias, type ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { ListState } from '../lists.ts'
 import type { PageRequest } from '../page.ts'
@@ -37,7 +37,7 @@ export function rowList(path: string, { query }: PageRequest, names: readonly st
 
 /** Renders an address of the file. */
 export function oldAddress({ host, path, domainName }: ListedAddress): Html {
-  return html`<bdi dir="ltr">${shortUrlText(`${host || (domainName ?? '')}/${pathOf(path)}`)}</bdi>`
+  return html`<bdi dir="ltr">${shortUrlText(`${host || (domainName ?? '')}/${encodeAlias(path)}`)}</bdi>`
 }
 
 /** Renders an address here. */

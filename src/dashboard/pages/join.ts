@@ -15,7 +15,7 @@ import { insertPerson } from '../../members/store.ts'
 import type { Session } from '../../sessions/session.ts'
 import { signInMember, switchAccount } from '../../sessions/store.ts'
 import { invitationCookie } from '../../sessions/token.ts'
-import { browserOf } from '../../sign-in/browser.ts'
+import { describeBrowser } from '../../sign-in/browser.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
 import type { PasskeyPlace } from '../../sign-in/passkeys/relying-party.ts'
 import { insertPersonWithPasskey, type NewPasskey, passkeyRefused } from '../../sign-in/passkeys/store.ts'
@@ -143,7 +143,7 @@ class JoinPages {
   async #joinAsNewPerson(exchange: Exchange, { token, invitation, fields }: NewPerson): Promise<string> {
     const { storage, oidcName } = this.#services
     const { name } = valuesIn(nameForm, { name: fields.name })
-    const browser = browserOf(exchange)
+    const browser = describeBrowser(exchange)
     const passkey = fields.credential ? await this.#verifyPasskey(exchange, invitation, fields.credential) : null
     if (passkey === null && oidcName !== null) throw passkeyRefused
     return storage.write(async (tx) => {

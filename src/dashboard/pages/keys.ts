@@ -7,7 +7,7 @@ import { type Field, form, optional, required } from '../../forms/form.ts'
 import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { createKey, findKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
+import { createKey, findKey, type IssuedKey, type Key, keyStatus, listKeys, revokeKey } from '../../keys/store.ts'
 import { textWarnings } from '../../names/suspicious-values.ts'
 import type { Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
@@ -83,7 +83,7 @@ function keyTable(keys: readonly Key[]): Html {
         label: 'Actions',
         kind: 'menu',
         width: 'medium',
-        cell: (key) => (statusOf(key, now) === 'active' ? confirmLink('Revoke', `${home}/${key.id}/revoke`) : null),
+        cell: (key) => (keyStatus(key, now) === 'active' ? confirmLink('Revoke', `${home}/${key.id}/revoke`) : null),
       },
     ],
   })
@@ -98,7 +98,7 @@ function nameCell({ name, created_by, first_characters: first, last_characters: 
 function statusCell(key: Key, now: number): Html {
   const { revoked_at, expires_at } = key
   const at = revoked_at ?? expires_at
-  const isOver = statusOf(key, now) === 'expired'
+  const isOver = keyStatus(key, now) === 'expired'
   const words = revoked_at !== null ? 'Revoked' : at === null ? 'Never expires' : isOver ? 'Expired' : 'Expires'
   return html`<span class="whole">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
 }

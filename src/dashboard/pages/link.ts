@@ -132,7 +132,7 @@ async function shownBreakdowns(
   statistics: Statistics<PropertyName>,
 ): Promise<readonly PropertyName[]> {
   const { rankings } = await statistics.clicks()
-  const hasRules = rules.length > 0 || rankings.rules.clicksOf(null) < rankings.rules.total
+  const hasRules = rules.length > 0 || rankings.rules.countClicks(null) < rankings.rules.total
   return hasRules ? breakdownNames : propertyNames
 }
 

@@ -7,12 +7,12 @@ import { form, required } from '../../forms/form.ts'
 import { oneOf, positiveInteger } from '../../forms/rules.ts'
 import { readText } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type Key, listActiveKeysOf } from '../../keys/store.ts'
+import { type Key, listActiveMemberKeys } from '../../keys/store.ts'
 import { quantity } from '../../lib/format.ts'
 import { changeRole, isLastOwner, removeMember } from '../../members/changes.ts'
 import { listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
-import { type MemberRow, memberOf, memberRecords, memberWarnings } from '../../members/store.ts'
+import { type MemberRow, memberRecords, memberWarnings, toMember } from '../../members/store.ts'
 import {
   countLoginTokens,
   type ListedSession,
@@ -88,11 +88,11 @@ async function requestedRow(request: PageRequest, db: Storage): Promise<MemberRo
 }
 
 async function requestedMember(request: PageRequest, db: Storage): Promise<Member> {
-  return memberOf(await requestedRow(request, db))
+  return toMember(await requestedRow(request, db))
 }
 
 async function memberPage(row: MemberRow, request: PageRequest, db: Storage): Promise<PageContent> {
-  const member = memberOf(row)
+  const member = toMember(row)
   const { account, actor, session } = request
   const { id, name, email, role, sign_in, last_seen_at, created_at } = member
   const now = Date.now()
@@ -107,7 +107,7 @@ async function memberPage(row: MemberRow, request: PageRequest, db: Storage): Pr
   ])
   const canSeeSessions = allows(actor, 'keys:read')
   const sessions = canSeeSessions ? await listSessions(db, { account, member: id }) : []
-  const keys = canSeeSessions ? await listActiveKeysOf(db, account, id) : []
+  const keys = canSeeSessions ? await listActiveMemberKeys(db, account, id) : []
   const controls = isLast ? html`<p class="muted">${onlyOwner}</p>` : canWrite ? roleSection(member) : null
   const body = html`${facts}${roleNotes(row, isLast, actor)}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${
     canWrite && !isLast
@@ -169,7 +169,7 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
     listSessions(db, { account, member: id }),
     countLoginTokens(db, { account, id }),
     listAllInvitations(db, account),
-    listActiveKeysOf(db, account, id),
+    listActiveMemberKeys(db, account, id),
   ])
   const invited = invitations.filter(({ member_id }) => member_id === id)
   const names = invited.map((each) => each.name ?? each.email ?? each.role)

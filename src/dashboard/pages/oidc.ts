@@ -9,13 +9,13 @@ import { parseForm } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addHeaders, send } from '../../http/response.ts'
 import type { Router } from '../../http/router.ts'
-import { networkOf } from '../../lib/ip-address.ts'
+import { toNetwork } from '../../lib/ip-address.ts'
 import type { Session } from '../../sessions/session.ts'
 import { signInMember } from '../../sessions/store.ts'
 import { invitationCookie } from '../../sessions/token.ts'
-import { browserOf } from '../../sign-in/browser.ts'
+import { describeBrowser } from '../../sign-in/browser.ts'
 import { type Arrival, admit, connect, isConnected } from '../../sign-in/oidc/admission.ts'
-import { type Claims, describeError, type OidcClient, problemOf } from '../../sign-in/oidc/client.ts'
+import { type Claims, describeError, type OidcClient, toProblem } from '../../sign-in/oidc/client.ts'
 import type { OidcConfig } from '../../sign-in/oidc/config.ts'
 import { type Flow, type Purpose, setFlowCookie, takeFlowCookie } from '../../sign-in/oidc/flow.ts'
 import { endSessions } from '../../sign-in/oidc/logout.ts'
@@ -84,7 +84,7 @@ class SignIns {
   async #authenticate(exchange: Exchange, flow: Flow): Promise<Redirect | Problem> {
     const { oidc, warn } = this.#services
     const query = exchange.target.replace(/^[^?]*\??/, '')
-    const network = networkOf(exchange.clientAddress)
+    const network = toNetwork(exchange.clientAddress)
     const claims = await oidc.finish(query, flow, network).catch((error) => this.#log(error))
     if (typeof claims === 'string') return claims
     let isOwnerKept = false
@@ -113,7 +113,7 @@ class SignIns {
     const { sid } = arrival.claims
     const session = {
       method: 'oidc',
-      browser: browserOf(exchange),
+      browser: describeBrowser(exchange),
       oidcSid: typeof sid === 'string' ? sid : null,
       lifetimeMs: oidc.config.sessionLifetimeMs,
     } as const
@@ -137,7 +137,7 @@ class SignIns {
   }
 
   #log(error: unknown): Problem {
-    const problem = problemOf(error)
+    const problem = toProblem(error)
     if (problem !== 'denied') this.#services.warn(`sign-in with OpenID Connect failed: ${describeError(error)}`)
     return problem
   }
@@ -217,7 +217,7 @@ function addLogout({ router, oidc, storage, rateLimits, warn }: OidcServices): v
       return send(exchange, 200)
     } catch (error) {
       // Throws failures of this server, such as of its database.
-      const problem = problemOf(error)
+      const problem = toProblem(error)
       warn(`logout by the provider rejected: ${describeError(error)}`)
       const tooMany = problem === 'unavailable' ? undefined : rateLimits.countFailedAuthentication(exchange)
       if (tooMany !== undefined) return tooMany

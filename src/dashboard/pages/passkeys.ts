@@ -4,7 +4,7 @@ import { found } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { boundedText } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
-import { browserOf } from '../../sign-in/browser.ts'
+import { describeBrowser } from '../../sign-in/browser.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
 import type { PasskeyPlace } from '../../sign-in/passkeys/relying-party.ts'
 import {
@@ -39,7 +39,7 @@ export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: Passkey
     newPage(state, passkeys.place(exchange, `${home}/new`))
   pages.get(`${home}/new`, null, async (request) => {
     const isFull = (await listPasskeys(db, signedInMember(request.session).person.id)).length >= maxPasskeys
-    return isFull ? new Redirect(profile) : showNew(new FormState({ name: browserOf(request.exchange) }), request)
+    return isFull ? new Redirect(profile) : showNew(new FormState({ name: describeBrowser(request.exchange) }), request)
   })
 
   pages.getFile(`${home}/options`, null, async (request) => {
@@ -51,7 +51,7 @@ export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: Passkey
   const create = async (request: PageRequest) => {
     const { credential, ...fields } = request.fields
     const person = signedInMember(request.session).person.id
-    const name = valuesIn(passkeyFields, fields).name ?? browserOf(request.exchange)
+    const name = valuesIn(passkeyFields, fields).name ?? describeBrowser(request.exchange)
     const verified = await passkeys.verifyRegistration(
       requirePasskeys(passkeys, request.exchange),
       { person },

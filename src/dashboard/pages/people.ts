@@ -1,14 +1,14 @@
 /** The page of people: the members of the account and its open invitations. */
 
 import { allows } from '../../access/actor.ts'
-import { listQueryOf } from '../../forms/list-query.ts'
+import { createListQuery } from '../../forms/list-query.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { isLastOwner } from '../../members/changes.ts'
 import { type InvitationRow, listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
-import { memberOf, memberRecords } from '../../members/store.ts'
+import { memberRecords, toMember } from '../../members/store.ts'
 import { resources } from '../../resources.ts'
 import type { Storage } from '../../storage/port.ts'
 import { filterBar, ListState, requestsOf } from '../lists.ts'
@@ -22,7 +22,7 @@ import { addMemberPages, keptOwner } from './member.ts'
 
 const home = '/app/people'
 
-const memberList = listQueryOf(resources.members)
+const memberList = createListQuery(resources.members)
 /** A search is worth its place from this number of members on. */
 const searchedFrom = 10
 
@@ -47,7 +47,7 @@ async function peoplePage(request: PageRequest, { storage }: Services): Promise<
   ])
   const isSearched = list.query.search !== null || members.total > searchedFrom
   const bar = isSearched ? filterBar(list, 'Search names and email addresses', []) : null
-  const rows = members.rows.map(memberOf)
+  const rows = members.rows.map(toMember)
   // If the account has another owner, none of these is the last.
   const owner = members.rows.find(({ role, has_oidc_role }) => role === 'owner' && has_oidc_role === 1)
   const kept = owner && (await isLastOwner(storage, account, owner)) ? owner.id : null

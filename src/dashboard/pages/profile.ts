@@ -10,7 +10,7 @@ import { renameMember } from '../../members/changes.ts'
 import { memberName } from '../../members/schema.ts'
 import { listPersonAccounts, type OwnAccount, setTimeZone } from '../../members/store.ts'
 import type { Session } from '../../sessions/session.ts'
-import { type ListedSession, listSessions, ownerOf, removeSession, removeSessions } from '../../sessions/store.ts'
+import { type ListedSession, listSessions, removeSession, removeSessions, sessionOwner } from '../../sessions/store.ts'
 import { slicePage } from '../lists.ts'
 import { moveSession } from '../other-account.ts'
 import {
@@ -76,18 +76,18 @@ function addSessionForms(pages: Pages, { storage: db }: PasskeyServices): void {
   pages.postUnlimited(`${home}/sessions/:id/end`, null, async (request) => {
     const { exchange, session } = request
     const id = idParam(request, 'session')
-    if (!(await removeSession(db, ownerOf(session), id))) throw notFound('session')
+    if (!(await removeSession(db, sessionOwner(session), id))) throw notFound('session')
     if (id !== session.id) return new Redirect(home, { code: 'session-ended' })
     return pages.signOut(exchange)
   })
 
   pages.postUnlimited(`${home}/sessions/end-all`, null, async ({ exchange, session }) => {
-    await removeSessions(db, ownerOf(session), null)
+    await removeSessions(db, sessionOwner(session), null)
     return pages.signOut(exchange)
   })
 
   pages.postUnlimited(`${home}/sessions/end-others`, null, async ({ session }) => {
-    const ended = await removeSessions(db, ownerOf(session), session.id)
+    const ended = await removeSessions(db, sessionOwner(session), session.id)
     return new Redirect(home, { code: 'sessions-ended', count: ended })
   })
 }
@@ -98,7 +98,7 @@ async function profilePage(state: FormState, request: PageRequest, services: Ser
   const [passkeys, identity, sessions, accounts] = await Promise.all([
     passkeySection(services, request),
     identitySection(services, session),
-    listSessions(db, ownerOf(session)),
+    listSessions(db, sessionOwner(session)),
     session.member?.person.hasOtherAccounts ? listPersonAccounts(db, session.member.person.id) : [],
   ])
   const body = html`${session.member && settingsSection(state)}${passkeys}${identity}${accountSection(accounts, session)}${sessionSection(sessions, session.id, query)}`

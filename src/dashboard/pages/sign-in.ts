@@ -8,8 +8,8 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import type { Session } from '../../sessions/session.ts'
-import { ownerOf, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
-import { browserOf } from '../../sign-in/browser.ts'
+import { removeSession, sessionOwner, signInByKey, signInByToken } from '../../sessions/store.ts'
+import { describeBrowser } from '../../sign-in/browser.ts'
 import type { OidcClient } from '../../sign-in/oidc/client.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
 import type { PasskeyPlace } from '../../sign-in/passkeys/relying-party.ts'
@@ -57,7 +57,7 @@ export function addSignInPages(pages: PageServer, services: Services): void {
   )
 
   pages.postUnlimited('/app/sign-out', null, async ({ exchange, session }) => {
-    await removeSession(db, ownerOf(session), session.id)
+    await removeSession(db, sessionOwner(session), session.id)
     return pages.signOut(exchange)
   })
 
@@ -92,14 +92,14 @@ function signInForm(pages: PageServer, { rateLimits, passkeys, oidc }: Services,
 function beginByPasskey(passkeys: Passkeys): Begin {
   return async (exchange, { credential }) => {
     const rp = passkeys.relyingParty(exchange)
-    const secret = rp === null ? undefined : await passkeys.signIn(rp, credential, browserOf(exchange))
+    const secret = rp === null ? undefined : await passkeys.signIn(rp, credential, describeBrowser(exchange))
     return secret ?? [passkeyViolation]
   }
 }
 
 function beginBySecret(db: Storage, keyring: Keyring): Begin {
   return async (exchange, { token, api_key: key }) => {
-    const browser = browserOf(exchange)
+    const browser = describeBrowser(exchange)
     if (typeof token === 'string' && token !== '') {
       // People may paste the whole link.
       const secret = await signInByToken(db, token.trim().replace(/^.*#/, ''), browser)

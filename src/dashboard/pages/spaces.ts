@@ -1,5 +1,5 @@
 import { recentDays } from '../../accounts/calendar.ts'
-import { recentClicksOf } from '../../analytics/recent-clicks.ts'
+import { countRecentClicks } from '../../analytics/recent-clicks.ts'
 import type { ResourceHandlers } from '../../api/handlers.ts'
 import { quantity } from '../../lib/format.ts'
 import { listSpacesQuery, type Space, spaceLabels } from '../../spaces/schema.ts'
@@ -31,7 +31,7 @@ export function addSpacePages(addGroupPages: AddGroupPages, { storage, actions }
     deletion: async ({ id, name }, total, links, account) => [
       `Delete ${name}?`,
       total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`,
-      `It had ${quantity((await recentClicksOf(storage, account, 'spaces', [id])).get(id) ?? 0, 'click')} in the last ${recentDays} days.`,
+      `It had ${quantity((await countRecentClicks(storage, account, 'spaces', [id])).get(id) ?? 0, 'click')} in the last ${recentDays} days.`,
     ],
     actions: actions.spaces,
     listQuery: listSpacesQuery,

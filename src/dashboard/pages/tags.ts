@@ -1,7 +1,7 @@
 import { recentDays } from '../../accounts/calendar.ts'
 import { maxSummedLinks, recentClicksOfTags } from '../../analytics/recent-clicks.ts'
 import { found } from '../../errors.ts'
-import { listQueryOf } from '../../forms/list-query.ts'
+import { createListQuery } from '../../forms/list-query.ts'
 import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { quantity } from '../../lib/format.ts'
@@ -24,7 +24,7 @@ import { formHandler, nameAndColor } from '../record-forms.ts'
 
 const home = '/app/tags'
 /** The API sorts by neither figure, because they have no index. */
-const listQuery = listQueryOf({ ...resources.tags, sorts: { ...resources.tags.sorts, links: '', clicks_30d: '' } })
+const listQuery = createListQuery({ ...resources.tags, sorts: { ...resources.tags.sorts, links: '', clicks_30d: '' } })
 
 interface Services {
   readonly storage: Storage

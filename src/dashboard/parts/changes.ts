@@ -9,7 +9,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { Source } from '../../imports/file-row.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import { linkLabels } from '../../links/schema.ts'
-import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
+import { formatShortUrl, type ShortUrl } from '../../names/short-url.ts'
 import type { RedirectRule } from '../../rules/rule.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { tagLabels } from '../../tags/schema.ts'
@@ -136,7 +136,7 @@ function wordsOf(record: RecordKind, name: string, shortUrl: ShortUrl): Html {
   if (record === 'domain') return html`<bdi>${domainToUnicode(name) || name}</bdi>`
   if (record === 'import') return html`${originOf(name as Source)}`
   if (record !== 'link') return html`<bdi>${name}</bdi>`
-  const { host, path } = shortUrlParts(shortUrlOf(name, shortUrl))
+  const { host, path } = shortUrlParts(formatShortUrl(name, shortUrl))
   return html`<bdi dir="ltr">${host}<wbr>${path}</bdi>`
 }
 

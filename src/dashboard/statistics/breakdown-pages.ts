@@ -3,7 +3,7 @@ import { recentDays } from '../../accounts/calendar.ts'
 import { maxValues } from '../../analytics/day.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import type { Subject } from '../../analytics/statistics/statements.ts'
-import { rankingOf } from '../../analytics/statistics/statistics.ts'
+import { readRanking } from '../../analytics/statistics/statistics.ts'
 import { linksOfReferrer } from '../../analytics/statistics/store.ts'
 import { Failure } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
@@ -121,7 +121,7 @@ function nounOf(name: BreakdownName): string {
 }
 
 function noteOn(all: Ranking, name: BreakdownName): string {
-  const isLimited = all.clicksOf('other') > 0
+  const isLimited = all.countClicks('other') > 0
   if (isGroup(name)) return isLimited ? limitOfGroups(name) : ''
   const limit = `Each day stores up to ${maxValues} ${nounOf(name)}. Clicks of the others are counted as Others.`
   return [...(isLimited ? [limit] : []), ...(name === 'links' ? [] : [unanswered])].join(' ')
@@ -258,8 +258,8 @@ function requestedReferrer({ exchange }: PageRequest): string | null {
 /** Searches the most clicked links for clicks from the referrer. Returns these links, and the clicks of all others. */
 async function clicksFrom(host: string | null, { source }: Statistics, { range }: Period) {
   const [links, referrers] = [
-    await rankingOf(...source, range, 'links'),
-    await rankingOf(...source, range, 'referrers'),
+    await readRanking(...source, range, 'links'),
+    await readRanking(...source, range, 'referrers'),
   ]
   const limit = Math.min(maxLinks, Math.floor(maxLinkDays / (range.to - range.from + 1)))
   const top = await links.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit })
@@ -267,7 +267,7 @@ async function clicksFrom(host: string | null, { source }: Statistics, { range }
   const values = await linksOfReferrer(db, account, idsIn(top), range, host)
   const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
   // The days of a group can name fewer values than the days of its links.
-  const others = Math.max(0, referrers.clicksOf(host) - found)
+  const others = Math.max(0, referrers.countClicks(host) - found)
   return { values, others, total: found + others, limit: links.size > limit ? limit : null }
 }
 

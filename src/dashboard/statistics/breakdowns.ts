@@ -1,6 +1,6 @@
 import { other } from '../../analytics/day.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
-import { rankingOf } from '../../analytics/statistics/statistics.ts'
+import { readRanking } from '../../analytics/statistics/statistics.ts'
 import { findGroupNames, rankGroups } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -46,7 +46,7 @@ export const unanswered =
 export async function rankValues(statistics: Statistics, name: BreakdownName): Promise<Ranking> {
   const { source, reading } = statistics
   const { range } = reading.period
-  if (!isGroup(name)) return rankingOf(...source, range, name)
+  if (!isGroup(name)) return readRanking(...source, range, name)
   const [storage, account] = source
   const { ranking, isWhole } = await rankGroups(storage, account, groups[name].level, range)
   const rest = (await statistics.seriesOf(range, 'month')).totals.clicks - ranking.total
@@ -154,6 +154,6 @@ export async function groupBars(statistics: Statistics): Promise<Html | null> {
 
 async function barsOfGroups(statistics: Statistics, name: GroupName): Promise<Html | null> {
   const ranking = await rankValues(statistics, name)
-  const hasGroups = ranking.size > [null, 'other'].filter((value) => ranking.clicksOf(value) > 0).length
+  const hasGroups = ranking.size > [null, 'other'].filter((value) => ranking.countClicks(value) > 0).length
   return hasGroups ? topBars(statistics, name, ranking, shownValues) : null
 }

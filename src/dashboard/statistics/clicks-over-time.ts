@@ -47,7 +47,7 @@ function hoursBefore({ buckets, started }: ReturnType<Statistics['axisOf']>, ms:
 /** "Days and hours are in Europe/Berlin, since Nov 24, 2026." */
 export function timeZoneText(calendar: Calendar): string {
   const { timeZone, sinceMs } = calendar
-  const since = sinceMs === 0 ? '' : `, since ${formatDay(calendar.localTimeOf(sinceMs))}`
+  const since = sinceMs === 0 ? '' : `, since ${formatDay(calendar.localTimeAt(sinceMs))}`
   return `Days and hours are in ${timeZone}${since}.`
 }
 

@@ -1,7 +1,7 @@
-import { dayMs, dayOf, dayText, hourMs } from '../../accounts/calendar.ts'
+import { dayMs, dayText, hourMs, toUtcDay } from '../../accounts/calendar.ts'
 import type { Counts } from '../../analytics/day.ts'
 import type { Bucket, Series } from '../../analytics/statistics/series.ts'
-import { seriesOf } from '../../analytics/statistics/statistics.ts'
+import { readSeries } from '../../analytics/statistics/statistics.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Earlier } from '../charts/area-chart.ts'
 import { comparisons, counterpartOf, currentHourOf, type Period } from '../charts/period.ts'
@@ -15,12 +15,13 @@ export async function earlierClicks(statistics: Statistics, current: Series, now
   const { before, comparison, interval } = period
   if (before === null) return null
   const { source, calendar } = statistics
-  const series = await seriesOf(...source, calendar, before, interval)
+  const series = await readSeries(...source, calendar, before, interval)
   const { clicks, bots, previews } = series.totals
   if (clicks + bots + previews === 0) return null
-  const hour = cutOffHour(period, calendar.localTimeOf(now))
+  const hour = cutOffHour(period, calendar.localTimeAt(now))
   const lastDay = { from: before.to, to: before.to }
-  const later = hour === null ? [] : bucketsSince(await seriesOf(...source, calendar, lastDay, 'hour'), before.to, hour)
+  const later =
+    hour === null ? [] : bucketsSince(await readSeries(...source, calendar, lastDay, 'hour'), before.to, hour)
   return {
     phrase: comparisons[comparison],
     totals: countsWithout(later, series.totals),
@@ -34,7 +35,7 @@ function cutOffHour(period: Period, localNow: number): number | null {
   const hour = currentHourOf(period, localNow)
   if (before === null || hour === null) return null
   // Feb 29 has no counterpart in the year before.
-  return interval === 'month' || counterpartOf(period, before.to) === dayOf(localNow) ? hour : null
+  return interval === 'month' || counterpartOf(period, before.to) === toUtcDay(localNow) ? hour : null
 }
 
 function bucketsSince({ buckets, localStarts }: Series, day: number, hour: number): Bucket[] {
@@ -56,7 +57,7 @@ function clicksByBucket(period: Period, now: Series, earlier: Series): (number |
   const sums = now.localStarts.map((): number | null => null)
   for (const [at, { clicks }] of earlier.buckets.entries()) {
     const start = earlier.localStarts[at] as number
-    const day = dayOf(start)
+    const day = toUtcDay(start)
     const local = counterpartOf(period, day) * dayMs + start - day * dayMs
     const index = Math.max(
       0,
@@ -73,8 +74,8 @@ export function comparisonText({ reading, calendar, retentionDays }: Statistics,
   const { before } = period
   if (before === null) return null
   const now = Date.now()
-  const oldest = retentionDays === 0 ? 0 : dayOf(now) - retentionDays
-  const hour = cutOffHour(period, calendar.localTimeOf(now))
+  const oldest = retentionDays === 0 ? 0 : toUtcDay(now) - retentionDays
+  const hour = cutOffHour(period, calendar.localTimeAt(now))
   const why = before.to < oldest ? 'these statistics have been deleted' : 'no visits then'
   const deleted = before.from < oldest ? ` Statistics from before ${formatDay(oldest * dayMs)} have been deleted.` : ''
   const rest = hasEarlier

@@ -1,6 +1,6 @@
 import type { Series } from '../../analytics/statistics/series.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
-import { addHeaders, dispositionOf, sendText } from '../../http/response.ts'
+import { addHeaders, formatDisposition, sendText } from '../../http/response.ts'
 import { csvParts, type csvRow } from '../../lib/csv.ts'
 import { clicksTable } from '../charts/area-chart.ts'
 import { axisHeading, type BucketTable } from '../charts/plot.ts'
@@ -18,7 +18,7 @@ export function csvHeaders(fileName: string): Readonly<Record<string, string>> {
   return {
     ...responseHeaders,
     'content-type': 'text/csv; charset=utf-8',
-    'content-disposition': dispositionOf('attachment', fileName),
+    'content-disposition': formatDisposition('attachment', fileName),
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { stopClock } from '../../../test/clock.ts'
 import { dayOf } from '../../../test/days.ts'
 import { textsOf } from '../../../test/well-formed.ts'
-import { emptyDay, encodeDay, hourOf } from '../../analytics/day.ts'
+import { emptyDay, encodeDay, ensureHour } from '../../analytics/day.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { Query } from '../../storage/schema.ts'
@@ -12,7 +12,7 @@ import { Statistics } from './statistics.ts'
 
 const created = '2020-01-01T00:00:00.000Z'
 const [subject, facts] = [{ level: 'account', id: 1 } as const, emptyDay()]
-for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
+for (let hour = 0; hour < 24; hour++) Object.assign(ensureHour(facts, hour), { people: hour + 1, unique: 1 })
 const row = { ...encodeDay(facts), breakdowns: '[]' }
 
 /** Returns statistics with 300 clicks a day, from a day on. */

@@ -1,10 +1,10 @@
 /** Statistics of a link, a domain, a space, a tag or the account over a period, as part of a page. */
-import { type Calendar, calendarOf, dayOf } from '../../accounts/calendar.ts'
+import { type Calendar, calendarOf, toUtcDay } from '../../accounts/calendar.ts'
 import type { Dimension } from '../../analytics/day.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import type { Subject } from '../../analytics/statistics/statements.ts'
-import { seriesOf } from '../../analytics/statistics/statistics.ts'
+import { readSeries } from '../../analytics/statistics/statistics.ts'
 import { type Clicks, countsFor, hasVisits, readClicks } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found, validationFailed } from '../../errors.ts'
@@ -112,8 +112,8 @@ export class Statistics<Name extends Dimension = never> {
   async seriesSince(createdAt: string, series: Series, period = this.reading.period): Promise<[Series, Period]> {
     const { buckets, localStarts } = series
     const visited = localStarts[buckets.findIndex(({ clicks, bots, previews }) => clicks + bots + previews > 0)]
-    const created = this.calendar.dayOf(Date.parse(createdAt))
-    const shorter = periodSince(period, visited === undefined ? created : Math.min(created, dayOf(visited)))
+    const created = this.calendar.dayAt(Date.parse(createdAt))
+    const shorter = periodSince(period, visited === undefined ? created : Math.min(created, toUtcDay(visited)))
     if (shorter === period) return [series, period]
     // The days of a month show which of them is the first.
     return this.seriesSince(createdAt, await this.seriesOf(shorter.range, shorter.interval), shorter)
@@ -127,7 +127,7 @@ export class Statistics<Name extends Dimension = never> {
       localStarts: series.localStarts,
       timeZone: this.calendar.timeZone,
       started: series.startedAt(now),
-      currentHour: currentHourOf(period, this.calendar.localTimeOf(now)),
+      currentHour: currentHourOf(period, this.calendar.localTimeAt(now)),
       interval,
       hrefOf: interval === 'hour' ? undefined : (index: number) => page + bucketQuery(period, index),
     }
@@ -137,7 +137,7 @@ export class Statistics<Name extends Dimension = never> {
   async seriesOf(range: DayRange, interval: Interval): Promise<Series> {
     // The clicks of a longer period have no hours.
     if (countsFor(interval) === 'hours' && countsFor(this.reading.period.interval) === 'days') {
-      return seriesOf(...this.source, this.calendar, range, interval)
+      return readSeries(...this.source, this.calendar, range, interval)
     }
     return new Series(range, interval, this.calendar).add((await this.clicks()).counts)
   }

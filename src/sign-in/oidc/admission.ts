@@ -1,6 +1,6 @@
 /** Admission with OpenID Connect. The issuer and the subject identify a person, never the email address. */
 
-import { actorOf } from '../../access/actor.ts'
+import { createActor } from '../../access/actor.ts'
 import { type Role, roles, scopesOfRole } from '../../access/roles.ts'
 import { findAccount, listAccounts } from '../../accounts/store.ts'
 import { foldCase, parseBoundedText, trimText } from '../../lib/text.ts'
@@ -11,8 +11,8 @@ import {
   findPerson,
   insertMember,
   lockAccount,
-  membershipsOf,
   type OidcIdentity,
+  selectMemberships,
 } from '../../members/store.ts'
 import type { MemberId } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
@@ -46,8 +46,8 @@ export async function admit(tx: Db, arrival: Arrival): Promise<MemberId | Proble
   if (invitation !== undefined) return join(tx, arrival, invitation, { role, account })
   // Concurrent first sign-ins of one person wait here, and then find the member.
   if (account !== undefined) await lockAccount(tx, account)
-  const person = await findPerson(tx, identityOf(claims))
-  const members = person === undefined ? [] : await tx.execute(membershipsOf(person))
+  const person = await findPerson(tx, toIdentity(claims))
+  const members = person === undefined ? [] : await tx.execute(selectMemberships(person))
   if (role === undefined) {
     const problem = problemWithoutRole(arrival, members)
     if (problem !== undefined) return problem
@@ -70,7 +70,7 @@ function problemWithoutRole({ claims, config }: Arrival, members: readonly Membe
 
 /** Connects a person with an identity at the provider. Returns the problem if that isn't possible. Runs in a transaction. */
 export async function connect(tx: Db, person: number, arrival: Arrival): Promise<Problem | undefined> {
-  const { issuer, subject } = identityOf(arrival.claims)
+  const { issuer, subject } = toIdentity(arrival.claims)
   const known = await findPerson(tx, { issuer, subject })
   if (known !== undefined) return known === person ? undefined : 'connected_elsewhere'
   const changed = query.updateTable('people').set({ oidc_issuer: issuer, oidc_subject: subject })
@@ -79,7 +79,7 @@ export async function connect(tx: Db, person: number, arrival: Arrival): Promise
     .where('id', '=', person)
     .where((e) => e.or([e('oidc_issuer', 'is', null), e('oidc_issuer', '<>', issuer)]))
   if ((await tx.execute(free.returning('id'))).length === 0) return 'already_connected'
-  await updateMembers(tx, arrival, await tx.execute(membershipsOf(person)), {})
+  await updateMembers(tx, arrival, await tx.execute(selectMemberships(person)), {})
   return undefined
 }
 
@@ -119,28 +119,31 @@ async function join(tx: Db, arrival: Arrival, token: string, grant: Grant): Prom
   const { claims, requestId } = arrival
   const open = await findInvitationByToken(tx, token)
   if (open === undefined) return 'invitation_over'
-  const verifiedEmail = verifiedEmailOf(claims)
+  const verifiedEmail = findVerifiedEmail(claims)
   if (open.email !== null) {
     if (verifiedEmail === undefined) return 'email_unverified'
     if (foldCase(open.email) !== foldCase(verifiedEmail)) return 'email_differs'
   }
-  const person = await ensurePerson(tx, identityOf(claims))
-  const member = await joinAccount(tx, { token, person, name: nameOf(claims, open.name), verifiedEmail }, requestId)
+  const person = await ensurePerson(tx, toIdentity(claims))
+  const member = await joinAccount(tx, { token, person, name: chooseName(claims, open.name), verifiedEmail }, requestId)
   await updateMembers(tx, arrival, [member], grant)
   return member
 }
 
 /** Adds a new member, whom a value of the claim gives the role. */
 async function joinByRole(tx: Db, { claims, requestId }: Arrival, account: number, role: Role): Promise<MemberId> {
-  const person = await ensurePerson(tx, identityOf(claims))
-  const added = { person, name: nameOf(claims), email: verifiedEmailOf(claims) ?? null, role, hasOidcRole: true }
-  const actor = actorOf({ account, kind: 'member', id: null, name: added.name, scopes: scopesOfRole(role) }, requestId)
+  const person = await ensurePerson(tx, toIdentity(claims))
+  const added = { person, name: chooseName(claims), email: findVerifiedEmail(claims) ?? null, role, hasOidcRole: true }
+  const actor = createActor(
+    { account, kind: 'member', id: null, name: added.name, scopes: scopesOfRole(role) },
+    requestId,
+  )
   return { account, id: (await insertMember(tx, actor, added)).record.id }
 }
 
 /** Locks the members, and stores what the provider says about them. */
 async function updateMembers(tx: Db, arrival: Arrival, members: readonly MemberId[], grant: Grant): Promise<void> {
-  const email = verifiedEmailOf(arrival.claims)
+  const email = findVerifiedEmail(arrival.claims)
   // Concurrent sign-ins lock accounts in the same order.
   for (const member of members.toSorted((a, b) => a.account - b.account)) {
     const role = member.account === grant.account ? grant.role : undefined
@@ -149,17 +152,17 @@ async function updateMembers(tx: Db, arrival: Arrival, members: readonly MemberI
   }
 }
 
-function identityOf({ iss, sub }: Claims): OidcIdentity {
+function toIdentity({ iss, sub }: Claims): OidcIdentity {
   return { issuer: iss, subject: sub }
 }
 
 /** Returns the email address if the provider has verified it. */
-function verifiedEmailOf({ email, email_verified }: Claims): string | undefined {
+function findVerifiedEmail({ email, email_verified }: Claims): string | undefined {
   return email_verified === true ? cleanText(email) : undefined
 }
 
 /** Returns a name for the person: the full name, the invited name, the user name or the email address. */
-function nameOf({ name, preferred_username, email }: Claims, invited: string | null = null): string {
+function chooseName({ name, preferred_username, email }: Claims, invited: string | null = null): string {
   return cleanText(name) ?? invited ?? cleanText(preferred_username) ?? cleanText(email) ?? 'Member'
 }
 

@@ -202,7 +202,7 @@ export async function loadOidcLibraries(): Promise<void> {
 }
 
 /** Returns the problem that people see. `error` is what `OidcClient` has thrown; others are thrown again. */
-export function problemOf(error: unknown): Problem {
+export function toProblem(error: unknown): Problem {
   if (error instanceof Failure || !(error instanceof Error)) throw error
   if (error instanceof ProviderRefusal) return error.problem
   if (error instanceof ProviderUnavailable || error.cause instanceof ProviderUnavailable) return 'unavailable'

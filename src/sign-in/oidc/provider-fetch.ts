@@ -17,7 +17,7 @@ export function providerFetch({ isInsecure, timeoutMs }: { isInsecure: boolean; 
       const response = await fetch(url, { ...request, redirect: 'manual', signal })
       return new Response(await readBounded(response), { status: answeredStatus(response), headers: response.headers })
     } catch (error) {
-      throw error instanceof ProviderUnavailable ? error : new ProviderUnavailable(reasonOf(error as Error))
+      throw error instanceof ProviderUnavailable ? error : new ProviderUnavailable(describeError(error as Error))
     }
   }
 }
@@ -29,7 +29,7 @@ function answeredStatus({ status }: Response): number {
 }
 
 /** Names a failed connection by its code, such as `ECONNREFUSED`. */
-function reasonOf({ name, message, cause }: Error): string {
+function describeError({ name, message, cause }: Error): string {
   if (name === 'TimeoutError') return 'no response in time'
   if (isUntrusted(cause)) return describeUntrusted(cause as Error)
   const code = (cause as NodeJS.ErrnoException | undefined)?.code

@@ -14,7 +14,7 @@ const challengeLength = headLength + 32
 export function createChallenge(key: Uint8Array, purpose: string, now = Date.now()): string {
   const head = Buffer.concat([randomBytes(16), Buffer.alloc(8)])
   head.writeBigUInt64BE(BigInt(now + challengeLifetimeMs), 16)
-  return Buffer.concat([head, signatureOf(key, head, purpose)]).toString('base64url')
+  return Buffer.concat([head, sign(key, head, purpose)]).toString('base64url')
 }
 
 /** Returns when the challenge expires, in Unix milliseconds; undefined if it has expired, or is for another purpose. */
@@ -28,7 +28,7 @@ export function expiryOfChallenge(
   // Otherwise one challenge would have several spellings.
   if (bytes.length !== challengeLength || bytes.toString('base64url') !== challenge) return undefined
   const head = bytes.subarray(0, headLength)
-  if (!timingSafeEqual(bytes.subarray(headLength), signatureOf(key, head, purpose))) return undefined
+  if (!timingSafeEqual(bytes.subarray(headLength), sign(key, head, purpose))) return undefined
   const expiresAt = Number(head.readBigUInt64BE(16))
   return expiresAt > now ? expiresAt : undefined
 }
@@ -38,6 +38,6 @@ export function handleForChallenge(key: Uint8Array, challenge: string): Buffer {
   return createHmac('sha256', key).update('user handle ').update(challenge).digest()
 }
 
-function signatureOf(key: Uint8Array, head: Uint8Array, purpose: string): Buffer {
+function sign(key: Uint8Array, head: Uint8Array, purpose: string): Buffer {
   return createHmac('sha256', key).update(head).update(purpose).digest()
 }

@@ -25,7 +25,7 @@ export function readCredential<Name extends string>(
   names: readonly Name[],
 ): Credential<Name> | undefined {
   const { id, response } = objectIn(sent)
-  const { transports, ...texts } = objectOf(response)
+  const { transports, ...texts } = toObject(response)
   const signed = [...names, 'clientDataJSON'].map((name) => [name, texts[name]] as const)
   if (!isBase64Url(id) || id.length > maxIdLength || !signed.every(([, text]) => isBase64Url(text))) return undefined
   const { challenge } = objectIn(Buffer.from(String(texts.clientDataJSON), 'base64url').toString())
@@ -47,12 +47,12 @@ function isBase64Url(value: unknown): value is string {
 /** Returns the object in a JSON text. Returns an empty object for any other text. */
 function objectIn(text: unknown): Readonly<Record<string, unknown>> {
   try {
-    return objectOf(typeof text === 'string' ? JSON.parse(text) : null)
+    return toObject(typeof text === 'string' ? JSON.parse(text) : null)
   } catch {
     return {}
   }
 }
 
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+function toObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }

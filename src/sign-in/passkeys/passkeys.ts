@@ -9,7 +9,7 @@ import type { Semaphore } from '../../lib/semaphore.ts'
 import type { Storage } from '../../storage/port.ts'
 import { challengeLifetimeMs, createChallenge, expiryOfChallenge, handleForChallenge } from './challenges.ts'
 import { algorithms, type Credential, readCredential, registrationTexts, signInTexts } from './credential.ts'
-import { type PasskeyPlace, type RelyingParty, relyingPartyOf } from './relying-party.ts'
+import { findRelyingParty, type PasskeyPlace, type RelyingParty } from './relying-party.ts'
 import {
   findChallengeKey,
   findCredential,
@@ -51,7 +51,7 @@ export class Passkeys {
   /** Returns whom passkeys are for; null if browsers allow none at this URL. */
   relyingParty(exchange: Exchange): RelyingParty | null {
     const { baseUrl, dashboardUrl } = this.#services
-    return relyingPartyOf(baseUrl, dashboardUrl(exchange))
+    return findRelyingParty(baseUrl, dashboardUrl(exchange))
   }
 
   /** Returns where the page with this path can use passkeys; null if browsers allow none at this URL. */
@@ -89,14 +89,14 @@ export class Passkeys {
     name: string,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const { storage } = this.#services
-    const challenge = createChallenge(await this.#challengeKey(), purposeOf(registrant))
+    const challenge = createChallenge(await this.#challengeKey(), formatPurpose(registrant))
     // Security keys may reject longer names.
     const shown = [...name].slice(0, maxShownName).join('')
     const existing = 'person' in registrant ? await listPasskeys(storage, registrant.person) : []
     return {
       challenge,
       rp: { id, name: 'Waymark' },
-      user: { id: base64Url(await this.#handleOf(registrant, challenge)), name: shown, displayName: shown },
+      user: { id: base64Url(await this.#findHandle(registrant, challenge)), name: shown, displayName: shown },
       pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
       timeout: challengeLifetimeMs,
       attestation: 'none',
@@ -115,11 +115,11 @@ export class Passkeys {
    */
   async verifyRegistration(rp: RelyingParty, registrant: Registrant, sent: unknown): Promise<NewPasskey | undefined> {
     const credential = readCredential(sent, registrationTexts)
-    const signed = credential && (await this.#signedChallenge(credential, purposeOf(registrant)))
+    const signed = credential && (await this.#signedChallenge(credential, formatPurpose(registrant)))
     if (credential === undefined || signed === undefined) return undefined
     const verified = await this.#verifier.registration(rp, credential)
     if (verified === undefined || verified.publicKey.length > maxPublicKeyBytes) return undefined
-    const handle = await this.#handleOf(registrant, signed.challenge)
+    const handle = await this.#findHandle(registrant, signed.challenge)
     return { ...signed, ...verified, transports: credential.transports, handle }
   }
 
@@ -133,7 +133,7 @@ export class Passkeys {
     return expiresAt === undefined ? undefined : { challenge, expiresAt }
   }
 
-  async #handleOf(registrant: Registrant, challenge: string): Promise<Uint8Array> {
+  async #findHandle(registrant: Registrant, challenge: string): Promise<Uint8Array> {
     if ('invitation' in registrant) return handleForChallenge(await this.#challengeKey(), challenge)
     return (await findHandle(this.#services.storage, registrant.person)) ?? new Uint8Array()
   }
@@ -148,7 +148,7 @@ export class Passkeys {
   }
 }
 
-function purposeOf(registrant: Registrant): string {
+function formatPurpose(registrant: Registrant): string {
   return 'person' in registrant ? `add to person ${registrant.person}` : `join by invitation ${registrant.invitation}`
 }
 

@@ -17,7 +17,7 @@ export interface PasskeyPlace {
  * Returns the relying party of a dashboard; null if browsers allow no passkeys there: over plain HTTP, and for IP addresses.
  * `requestUrl` comes from a request, which anyone can forge, so without `BASE_URL` only `localhost` counts.
  */
-export function relyingPartyOf(baseUrl: string | null, requestUrl: string): RelyingParty | null {
+export function findRelyingParty(baseUrl: string | null, requestUrl: string): RelyingParty | null {
   const url = URL.parse(baseUrl ?? requestUrl)
   if (url === null) return null
   const { hostname: id, origin, protocol } = url

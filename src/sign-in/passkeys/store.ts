@@ -1,5 +1,5 @@
 import { validationFailed } from '../../errors.ts'
-import { insertPerson, membershipsOf } from '../../members/store.ts'
+import { insertPerson, selectMemberships } from '../../members/store.ts'
 import { signInMember } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
@@ -131,7 +131,7 @@ export function signInByPasskey(db: Db, used: UsedPasskey): Promise<string | und
   const now = Date.now()
   return db.write(async (tx) => {
     if (!(await useOnce(tx, challenge, expiresAt, now))) return undefined
-    const [member] = await tx.execute(membershipsOf(person).limit(1).forUpdate())
+    const [member] = await tx.execute(selectMemberships(person).limit(1).forUpdate())
     if (member === undefined) return undefined
     const changed = query.updateTable('passkeys').set({ counter, last_used_at: new Date(now).toISOString() })
     // The counter of a copied authenticator falls behind (WebAuthn §6.1.1). Those without a counter always send 0.

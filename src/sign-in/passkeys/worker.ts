@@ -19,7 +19,7 @@ async function verifyRegistration({ rp, credential }: RegistrationRequest): Prom
     if (attestation.get('attStmt').get('x5c') !== undefined) return undefined
     if (!['none', 'packed'].includes(attestation.get('fmt'))) return undefined
     const { registrationInfo } = await verifyRegistrationResponse({
-      ...expectedOf(rp, credential),
+      ...toExpectation(rp, credential),
       supportedAlgorithmIDs: algorithms,
     })
     if (registrationInfo?.credential.id !== credential.id) return undefined
@@ -35,7 +35,7 @@ async function verifySignIn({ rp, credential, passkey }: SignInRequest): Promise
   const { public_key, counter } = passkey
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      ...expectedOf(rp, credential),
+      ...toExpectation(rp, credential),
       credential: { id: credential.id, publicKey: new Uint8Array(public_key), counter },
     })
     return verified ? authenticationInfo.newCounter : undefined
@@ -44,7 +44,7 @@ async function verifySignIn({ rp, credential, passkey }: SignInRequest): Promise
   }
 }
 
-function expectedOf<Name extends string>({ id: rpId, origin }: RelyingParty, credential: Credential<Name>) {
+function toExpectation<Name extends string>({ id: rpId, origin }: RelyingParty, credential: Credential<Name>) {
   const { id, response, challenge } = credential
   return {
     response: { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {}, response },

@@ -36,7 +36,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
 }
 
 /** Returns the migrations for one engine, by name. */
-export function migrationsOf(engine: Dialect['engine']): Migrations {
+export function buildMigrations(engine: Dialect['engine']): Migrations {
   const dialect = engine === 'sqlite' ? sqlite : postgres
   return Object.fromEntries(Object.entries(all).map(([name, steps]) => [name, steps(dialect)]))
 }
@@ -54,15 +54,15 @@ function indexesOfSqlite(): string[] {
       document integer not null,
       primary key (resource, document)
     ) without rowid, strict`,
-    ...searchIndexOf('domains', ['name'], ['account_id', 'name', 'search_text']),
-    ...searchIndexOf('spaces', ['name'], ['account_id', 'name_folded']),
-    ...searchIndexOf('tags', ['name'], ['account_id', 'name_folded']),
-    ...searchIndexOf('links', ['alias', 'title', 'url'], linkColumns),
+    ...createSearchIndex('domains', ['name'], ['account_id', 'name', 'search_text']),
+    ...createSearchIndex('spaces', ['name'], ['account_id', 'name_folded']),
+    ...createSearchIndex('tags', ['name'], ['account_id', 'name_folded']),
+    ...createSearchIndex('links', ['alias', 'title', 'url'], linkColumns),
   ]
 }
 
 /** Returns the search index of a table's texts, which are computed from the columns: see `sqlite/search-index.ts`. */
-export function searchIndexOf(table: string, texts: readonly string[], columns: readonly string[]): string[] {
+export function createSearchIndex(table: string, texts: readonly string[], columns: readonly string[]): string[] {
   const enqueue = (row: 'old' | 'new') =>
     `insert into search_changes values ('${table}', (${row}.account_id << 40) | ${row}.id) on conflict do nothing`
   const isEdited = columns.map((column) => `new.${column} is not old.${column}`).join(' or ')
@@ -86,15 +86,15 @@ export function searchIndexOf(table: string, texts: readonly string[], columns: 
 }
 
 /** Returns the table of an index's trigrams. */
-export function searchTermsOf(table: string): string {
+export function createSearchTerms(table: string): string {
   return `create virtual table ${table}_terms using fts5vocab(${table}_search, instance)`
 }
 
 function memberSearch({ engine }: Dialect): string[] {
   return engine === 'sqlite'
     ? [
-        ...searchIndexOf('members', ['name', 'email'], ['account_id', 'name_folded', 'email', 'email_folded']),
-        searchTermsOf('members'),
+        ...createSearchIndex('members', ['name', 'email'], ['account_id', 'name_folded', 'email', 'email_folded']),
+        createSearchTerms('members'),
       ]
     : [
         trigramIndexes([
@@ -107,7 +107,7 @@ function memberSearch({ engine }: Dialect): string[] {
 /** Returns statements that empty an index and let the server fill it again, with texts that end with `padding`. */
 function indexAgain(table: string): string[] {
   return [
-    searchTermsOf(table),
+    createSearchTerms(table),
     `insert into ${table}_search (${table}_search) values ('delete-all')`,
     `insert into search_changes select '${table}', (account_id << 40) | id from ${table} where true on conflict do nothing`,
   ]

@@ -27,7 +27,7 @@ export function clickTotals({ engine, integer, json, keyedEnd }: Dialect): strin
       breakdowns ${json} not null,
       primary key (scope, day, id)
     )${keyedEnd}`,
-    `insert into click_days select scope, day, id, domain_id, space_id, ${totals.map(sumOf).join(', ')}, hours, breakdowns
+    `insert into click_days select scope, day, id, domain_id, space_id, ${totals.map(sumHours).join(', ')}, hours, breakdowns
       from click_days_before order by scope, day, id`,
     'drop table click_days_before',
   ]
@@ -35,6 +35,6 @@ export function clickTotals({ engine, integer, json, keyedEnd }: Dialect): strin
 
 const totals = ['clicks', 'unique_clicks', 'bots', 'previews']
 
-function sumOf(_: string, at: number): string {
+function sumHours(_: string, at: number): string {
   return `(select coalesce(sum(value ->> ${at}), 0) from json_each(hours))`
 }

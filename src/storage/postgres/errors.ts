@@ -16,7 +16,7 @@ const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34
 
 /** Converts an error of a query to `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation`, or returns it unchanged. */
 export function translated(error: unknown): unknown {
-  const state = stateOf(error)
+  const state = readSqlState(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
   if (state === '23505') return new UniqueViolation(error)
   if (isMixUp(error)) {
@@ -27,7 +27,7 @@ export function translated(error: unknown): unknown {
 
 /** Connections prepare each name once, so 42P05 and 26000 mean that processes share server connections. */
 export function isMixUp(error: unknown): boolean {
-  return /^(42P05|26000)$/.test(stateOf(error))
+  return /^(42P05|26000)$/.test(readSqlState(error))
 }
 
 export const sharedConnections =
@@ -42,13 +42,13 @@ const reasons: Readonly<Record<string, DatabaseTrouble>> = {
 
 /** Returns whether the server aborted the transaction for a concurrent one (40001, 40P01), so that a retry may succeed. */
 export function isSerializationFailure(error: unknown): boolean {
-  return /^40(001|P01)$/.test(stateOf(causeOf(error)))
+  return /^40(001|P01)$/.test(readSqlState(findCause(error)))
 }
 
 /** Returns whether to replace the connection: it is lost, shutting down, or read-only after a failover. */
 export function isBroken(error: unknown): boolean {
-  const cause = causeOf(error)
-  return isReadOnly(error) || isOfConnection(cause) || /^57P0[1-3]$/.test(stateOf(cause))
+  const cause = findCause(error)
+  return isReadOnly(error) || isOfConnection(cause) || /^57P0[1-3]$/.test(readSqlState(cause))
 }
 
 export function isReadOnly(error: unknown): boolean {
@@ -63,11 +63,11 @@ function isOfConnection(error: unknown): boolean {
 export const insufficientPrivilege = '42501'
 
 /** Returns the SQLSTATE of a server error; '' for other errors. */
-export function stateOf(error: unknown): string {
+export function readSqlState(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 }
 
 /** Returns the engine's error that caused a failure. */
-function causeOf(error: unknown): unknown {
+function findCause(error: unknown): unknown {
   return error instanceof Failure ? error.facts.cause : error
 }

@@ -8,7 +8,7 @@ import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
-import { atDatabase, faultOf, migratePostgres, openPostgres } from './open.ts'
+import { atDatabase, findFault, migratePostgres, openPostgres } from './open.ts'
 
 async function emptyDatabase(t: TestContext): Promise<string> {
   const { url, drop } = await newDatabase(false)
@@ -46,8 +46,8 @@ test('opens a migrated database while another process migrates or writes', async
 })
 
 test('rejects PostgreSQL older than 14', () => {
-  assert.match(String(faultOf({ version: 13, encoding: 'UTF8' })), /^The database is PostgreSQL 13\. /)
-  assert.equal(faultOf({ version: 14, encoding: 'UTF8' }), null)
+  assert.match(String(findFault({ version: 13, encoding: 'UTF8' })), /^The database is PostgreSQL 13\. /)
+  assert.equal(findFault({ version: 14, encoding: 'UTF8' }), null)
 })
 
 /** A server that rejects every connection as PgBouncer does. Returns its URL. */

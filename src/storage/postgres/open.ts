@@ -1,18 +1,18 @@
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { isUntrusted } from '../../lib/tls-errors.ts'
-import { type MigrationDb, type MigrationState, type Migrations, migrate, statesOf } from '../migrate.ts'
-import { migrationsOf } from '../migrations/all.ts'
+import { type MigrationDb, type MigrationState, type Migrations, migrate, readStates } from '../migrate.ts'
+import { buildMigrations } from '../migrations/all.ts'
 import { describePostgres } from '../port.ts'
-import { insufficientPrivilege, stateOf } from './errors.ts'
-import { settingsOf, unlimited } from './pool.ts'
+import { insufficientPrivilege, readSqlState } from './errors.ts'
+import { parseSettings, unlimited } from './pool.ts'
 import { checkPooler } from './pooler.ts'
 import { PostgresStorage } from './storage.ts'
 
 /** How long a start waits for a connection, because a server may be starting too. Milliseconds. */
 const startTimeoutMs = 10_000
 
-const migrations = migrationsOf('postgres')
+const migrations = buildMigrations('postgres')
 
 /** Connects to the database and migrates it. Throws `StartupFailure` if it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
@@ -25,7 +25,7 @@ export async function openPostgres(url: string, poolSize: number): Promise<Postg
 
 /** Returns the migrations of the database. Only reads. Throws `StartupFailure`. */
 export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
-  return atDatabase(url, (db) => statesOf(db, migrations))
+  return atDatabase(url, (db) => readStates(db, migrations))
 }
 
 /** Runs `work` on a separate connection without a statement timeout, which then closes, and rolls back if `work` throws. */
@@ -34,7 +34,7 @@ export async function atDatabase<T>(
   work: (db: MigrationDb, client: pg.ClientBase) => Promise<T>,
 ): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
-  const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
+  const pool = new pg.Pool({ ...parseSettings(url), ...patient, max: 1 })
   // A connection that the server ends while it closes has done its work.
   pool.on('error', () => undefined)
   let client: pg.PoolClient | undefined
@@ -46,12 +46,12 @@ export async function atDatabase<T>(
       `select current_setting('server_version_num')::integer / 10000 as version,
         current_setting('server_encoding') as encoding`,
     )
-    const fault = faultOf(server as Server)
+    const fault = findFault(server as Server)
     if (fault !== null) throw new StartupFailure(fault)
     return await work(db, client)
   } catch (error) {
     const cause = error instanceof StartupFailure ? error.cause : error
-    const isSaid = error instanceof StartupFailure && stateOf(cause) !== insufficientPrivilege
+    const isSaid = error instanceof StartupFailure && readSqlState(cause) !== insufficientPrivilege
     throw isSaid ? error : new StartupFailure(reason(url, cause))
   } finally {
     client?.release(true)
@@ -73,7 +73,7 @@ const migrationLock = 3853314791062309107n
 
 /** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or the server's error. */
 export async function migratePostgres(db: MigrationDb, migrations: Migrations): Promise<void> {
-  if ((await statesOf(db, migrations)).every(({ isApplied }) => isApplied)) return
+  if ((await readStates(db, migrations)).every(({ isApplied }) => isApplied)) return
   await db.run('begin')
   // A pooler hides the settings of the connection, so limits of the role or the database would apply.
   for (const name of ['statement_timeout', 'lock_timeout']) await db.run(`set local ${name} = 0`)
@@ -91,7 +91,7 @@ interface Server {
 const minVersion = 14
 
 /** Returns why Waymark cannot use the database, in a sentence; null if it can. */
-export function faultOf({ version, encoding }: Server): string | null {
+export function findFault({ version, encoding }: Server): string | null {
   if (version < minVersion) return `The database is PostgreSQL ${version}. Waymark requires ${minVersion} or newer.`
   if (encoding === 'UTF8') return null
   return `The database encoding is ${encoding}. Create a UTF-8 database: create database … encoding 'UTF8' template template0.`
@@ -110,7 +110,7 @@ function reason(url: string, error: unknown): string {
     return `The database ${database} requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`
   }
   return (
-    explanations[stateOf(error)]?.(database) ??
+    explanations[readSqlState(error)]?.(database) ??
     `Can't connect to the database ${database}: ${message || code}. Check DATABASE_URL, and that the database is running.`
   )
 }

@@ -40,7 +40,7 @@ export class Pool {
 
   /** Connects on first use; opens at most `size` connections. The queries of a list are sent together, as a pipeline. */
   constructor(url: string, size: number) {
-    this.#pool = new pg.Pool({ ...settingsOf(url), max: size, idleTimeoutMillis: idleMs, pipeline: true })
+    this.#pool = new pg.Pool({ ...parseSettings(url), max: size, idleTimeoutMillis: idleMs, pipeline: true })
     // The queries of a broken connection report the error. Without a listener it would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => undefined))
     // The pool has already removed the idle connection that broke.
@@ -70,7 +70,7 @@ export class Pool {
   }
 }
 
-export function settingsOf(url: string): pg.ClientConfig {
+export function parseSettings(url: string): pg.ClientConfig {
   return {
     connectionString: verifyingServer(url),
     types,

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import pg, { type ClientBase } from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { isMixUp, sharedConnections } from './errors.ts'
-import { settingsOf } from './pool.ts'
+import { parseSettings } from './pool.ts'
 
 /**
  * Checks that named prepared statements survive a pooler that moves connections between its connections to the server.
@@ -64,7 +64,7 @@ class Probe {
   readonly #value: number
 
   constructor(url: string, name: string, value: number) {
-    this.#client = new pg.Client(settingsOf(url))
+    this.#client = new pg.Client(parseSettings(url))
     this.#client.on('error', () => undefined)
     this.#statement = { name, text: `select ${value} as value` }
     this.#value = value

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type CompiledQuery, PostgresQueryCompiler } from 'kysely'
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
-import { compilerOf } from '../compiler.ts'
-import { type Isolation, type Transaction, transactionOf, type Values } from '../port.ts'
+import { createCompiler } from '../compiler.ts'
+import { createTransaction, type Isolation, type Transaction, type Values } from '../port.ts'
 import { isSerializationFailure, translated } from './errors.ts'
 import type { Pool } from './pool.ts'
 
-export const compiledForPostgres = compilerOf(new PostgresQueryCompiler())
+export const compiledForPostgres = createCompiler(new PostgresQueryCompiler())
 
 /** A connection keeps its prepared statements until it ends, so rare texts, such as long lists of ids, are not prepared. */
 const maxNames = 500
@@ -30,15 +30,15 @@ type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
  * planned for its values. Throws translated errors.
  */
 export async function execute<Row>(client: ClientBase, query: SqlText, { isPrepared = true } = {}): Promise<Row[]> {
-  return (await send(client, configOf(query, isPrepared))).rows
+  return (await send(client, toConfig(query, isPrepared))).rows
 }
 
 /** Runs a query like `execute`, and returns each row as an array of values. */
 export async function executeForValues(client: ClientBase, query: SqlText, isPrepared: boolean): Promise<Values[]> {
-  return (await send(client, { ...configOf(query, isPrepared), rowMode: 'array' })).rows
+  return (await send(client, { ...toConfig(query, isPrepared), rowMode: 'array' })).rows
 }
 
-function configOf({ sql, parameters }: SqlText, isPrepared: boolean): QueryConfig {
+function toConfig({ sql, parameters }: SqlText, isPrepared: boolean): QueryConfig {
   return { text: sql, values: [...parameters], name: isPrepared ? statementName(sql) : undefined }
 }
 
@@ -68,7 +68,7 @@ async function transactOn<T>(
   await send(client, { text: begin[isolation] })
   try {
     const result = await work(
-      transactionOf(
+      createTransaction(
         (query) => execute(client, compiledForPostgres(query)),
         (table, count) => newIds(client, table, count),
       ),

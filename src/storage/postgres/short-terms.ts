@@ -1,7 +1,7 @@
 /** Finds terms of one or two characters, which have no trigram, with indexes. */
 import { sql } from 'kysely'
 import type { AnyListing, Sql } from '../list-filters.ts'
-import { spellingsOf } from '../list-sources.ts'
+import { listSpellings } from '../list-sources.ts'
 import { letters, lettersEnd } from '../migrations/letters.ts'
 
 /** Two characters from which `pg_trgm` makes trigrams. */
@@ -12,9 +12,9 @@ const inLetters = new RegExp(`^(?=.*[^\\u0001-\\u007f])[^${lettersEnd}]{1,2}$`, 
 const ascii = '[\\u0001-\\u007f]'
 
 /** Returns conditions that all matches of the listing's short terms meet. Indexes find the records that meet them. */
-export function shortTermsOf(listing: AnyListing): Sql[] {
+export function buildShortTerms(listing: AnyListing): Sql[] {
   return listing.search.flatMap((term) => {
-    const [spelling, ...others] = spellingsOf(listing, term)
+    const [spelling, ...others] = listSpellings(listing, term)
     if (others.length > 0 || spelling?.text !== term) return []
     const hasLetters = sql`${sql.raw(letters(Object.values(listing.of.searched)))} @> array[${term}]::text[]`
     if (inLetters.test(term)) return [hasLetters]

@@ -24,10 +24,10 @@ import type {
   Values,
 } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
-import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
-import { Pool, settingsOf, unlimited } from './pool.ts'
+import { insufficientPrivilege, isReadOnly, readSqlState } from './errors.ts'
+import { Pool, parseSettings, unlimited } from './pool.ts'
 import { compiledForPostgres, execute, executeForValues, retry, transact } from './queries.ts'
-import { shortTermsOf } from './short-terms.ts'
+import { buildShortTerms } from './short-terms.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {
@@ -168,7 +168,7 @@ function listEngine(select: ListEngine['select']): ListEngine {
     select,
     indexHint: () => sql``,
     joinInOrder: sql`join`,
-    contains: (text, term) => sql`${text} like ${patternOf(term)}`,
+    contains: (text, term) => sql`${text} like ${escapePattern(term)}`,
     plan: (listing) => planned(engine, listing),
     // All queries have the same connections.
     archivesMany: async () => false,
@@ -180,14 +180,14 @@ function listEngine(select: ListEngine['select']): ListEngine {
 async function planned(engine: ListEngine, listing: AnyListing): Promise<Plan> {
   const source = (each: AnyListing) => filtered(engine, each)
   const plain: Plan = { source, isSorted: true, cost: 'search' }
-  if (shortTermsOf(listing).length === 0) return plain
+  if (buildShortTerms(listing).length === 0) return plain
   const { of, account } = listing
   const table = sql.table(of.table)
   const newest = sql`(select * from ${table} where account_id = ${account} order by id desc limit ${sql.lit(sampled)})`
   const { where } = source({ ...listing, after: null })
   const [row = []] = await engine.select(countQuery({ from: sql`${newest} as ${table}`, where }, minCommon), 'search')
   if (Number(row[0]) === minCommon) return plain
-  return { ...plain, source: (each) => ({ ...source(each), where: [...source(each).where, ...shortTermsOf(each)] }) }
+  return { ...plain, source: (each) => ({ ...source(each), where: [...source(each).where, ...buildShortTerms(each)] }) }
 }
 
 /** The newest records. If `minCommon` of them match, a listing has many matches. */
@@ -195,7 +195,7 @@ const sampled = 2_000
 const minCommon = 100
 
 /** Returns a pattern for `like` in which every character is literal. */
-function patternOf(text: string): string {
+function escapePattern(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
@@ -214,7 +214,7 @@ async function allocateSpace(client: ClientBase): Promise<void> {
     await execute(client, { sql: text, parameters: [] }, { isPrepared: false })
   } catch (error) {
     // Without this right, only the next write can detect a full disk.
-    if (stateOf(error) !== insufficientPrivilege) throw error
+    if (readSqlState(error) !== insufficientPrivilege) throw error
   }
 }
 
@@ -222,7 +222,7 @@ const indexingLock = 0x7761_796d_726c
 
 /** Creates missing and invalid search indexes if the database has pg_trgm. Does not block writes. */
 export async function makeTextIndexes(url: string, resources: Readonly<Record<string, Resource>>): Promise<void> {
-  const wanted = new Map(Object.entries(resources).flatMap(indexesOf))
+  const wanted = new Map(Object.entries(resources).flatMap(defineIndexes))
   await withClient(url, async (locker) => {
     // `create index concurrently` can't run in a transaction, and a session's lock would stay on a pooler's connection.
     await locker.query('begin; set local idle_in_transaction_session_timeout = 0')
@@ -248,7 +248,7 @@ export async function makeTextIndexes(url: string, resources: Readonly<Record<st
 }
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ ...settingsOf(url), ...unlimited })
+  const client = new pg.Client({ ...parseSettings(url), ...unlimited })
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -262,7 +262,7 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<void
  * Returns the name, the table and the expression of an index for each searched text, and for the letters of all texts.
  * Migrations that change a text drop its indexes.
  */
-function indexesOf([table, { searched }]: [string, Resource]): [name: string, on: (schema: string) => string][] {
+function defineIndexes([table, { searched }]: [string, Resource]): [name: string, on: (schema: string) => string][] {
   const texts = Object.entries(searched)
   if (texts.length === 0) return []
   return [

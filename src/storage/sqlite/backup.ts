@@ -3,7 +3,7 @@ import { appendFileSync, closeSync, createReadStream, openSync, readSync, statSy
 import { backup, DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
-import { reasonOf } from './connection.ts'
+import { findTrouble } from './connection.ts'
 import { refuseDatabaseFolder, removeAuxiliaryFiles } from './open.ts'
 
 export interface BackupOptions {
@@ -30,7 +30,7 @@ async function writeBackup(path: string, target: string, onProgress: OnProgress)
   } catch (error) {
     if (error instanceof StartupFailure) throw error
     const { message } = error as Error
-    throw reasonOf(error) === 'database_corrupt'
+    throw findTrouble(error) === 'database_corrupt'
       ? damaged(message)
       : new StartupFailure(`Can't write the backup: ${message}.`)
   } finally {
@@ -72,7 +72,7 @@ const chunkSize = 1 << 20
 
 /** Appends the checksum to a copy. */
 export async function appendChecksum(file: string, onProgress: OnProgress): Promise<void> {
-  const digest = await digestOf(file, statSync(file).size, onProgress)
+  const digest = await computeDigest(file, statSync(file).size, onProgress)
   appendFileSync(file, `${label}${digest}\n`)
 }
 
@@ -80,14 +80,14 @@ export async function appendChecksum(file: string, onProgress: OnProgress): Prom
 export async function takeChecksum(file: string, onProgress: OnProgress): Promise<'right' | 'wrong' | 'missing'> {
   const { size } = statSync(file)
   const end = Math.max(0, size - trailerLength)
-  const trailer = bytesOf(file, end, trailerLength).toString('latin1')
+  const trailer = readBytes(file, end, trailerLength).toString('latin1')
   if (!trailer.startsWith(label)) return isWholePages(file, size) ? 'missing' : 'wrong'
-  if (trailer !== `${label}${await digestOf(file, end, onProgress)}\n`) return 'wrong'
+  if (trailer !== `${label}${await computeDigest(file, end, onProgress)}\n`) return 'wrong'
   truncateSync(file, end)
   return 'right'
 }
 
-async function digestOf(file: string, size: number, onProgress: OnProgress): Promise<string> {
+async function computeDigest(file: string, size: number, onProgress: OnProgress): Promise<string> {
   const hash = createHash('sha256')
   let done = 0
   for await (const chunk of createReadStream(file, { highWaterMark: chunkSize })) {
@@ -101,7 +101,7 @@ async function digestOf(file: string, size: number, onProgress: OnProgress): Pro
 
 /** After a truncated or damaged checksum, the file ends with a partial page. */
 function isWholePages(file: string, size: number): boolean {
-  const header = bytesOf(file, 0, 18)
+  const header = readBytes(file, 0, 18)
   if (!header.toString('latin1').startsWith('SQLite format 3\0')) return true
   // 65,536 does not fit, and is stored as 1.
   const pageSize = header.readUInt16BE(16)
@@ -109,7 +109,7 @@ function isWholePages(file: string, size: number): boolean {
 }
 
 /** Reads bytes of a file. Bytes after its end are zero. */
-export function bytesOf(file: string, position: number, length: number): Buffer {
+export function readBytes(file: string, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   const descriptor = openSync(file, 'r')
   try {

@@ -46,7 +46,7 @@ export class Connection {
   execute<Row>({ sql, parameters }: SqlText): Row[] {
     return this.run(() => {
       const { statement, columns } = this.#prepare(sql)
-      return valuesOf(statement, parameters).map((values) => {
+      return readValues(statement, parameters).map((values) => {
         const row: Record<string, SQLOutputValue | undefined> = {}
         for (let at = 0; at < columns.length; at++) row[columns[at] as string] = values[at]
         return row as Row
@@ -56,7 +56,7 @@ export class Connection {
 
   /** Returns the values of all rows of the query. Throws translated errors. */
   executeForValues({ sql, parameters }: SqlText): SQLOutputValue[][] {
-    return this.run(() => valuesOf(this.#prepare(sql).statement, parameters))
+    return this.run(() => readValues(this.#prepare(sql).statement, parameters))
   }
 
   /** Returns the result of `work`. Throws translated errors. */
@@ -85,7 +85,7 @@ export class Connection {
 }
 
 /** Arrays, because V8 handles the row objects of `node:sqlite` slowly: they cost a list a tenth of its time. */
-function valuesOf(statement: StatementSync, parameters: readonly unknown[]): SQLOutputValue[][] {
+function readValues(statement: StatementSync, parameters: readonly unknown[]): SQLOutputValue[][] {
   // `get` does not step RETURNING to its end, which would block checkpoints of the WAL. `run` reads the rowid of the last
   // insertion, and throws after FTS5 has written one above 2^53.
   return statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
@@ -140,11 +140,11 @@ function translated(error: unknown): unknown {
     return new ForeignKeyViolation(null, error)
   }
   if (extendedCode(error) === notUnique) return new UniqueViolation(error)
-  return unavailable.has(resultCode(error)) ? databaseUnavailable(error, reasonOf(error)) : error
+  return unavailable.has(resultCode(error)) ? databaseUnavailable(error, findTrouble(error)) : error
 }
 
 /** Returns what is wrong with the database file or its disk; undefined if the error is about something else. */
-export function reasonOf(error: unknown): DatabaseTrouble | undefined {
+export function findTrouble(error: unknown): DatabaseTrouble | undefined {
   const code = resultCode(error)
   if (code === resultCodes.corrupt || code === resultCodes.notADatabase) return 'database_corrupt'
   return code === resultCodes.full || extendedCode(error) === writeError ? 'disk_full' : undefined

@@ -2,8 +2,8 @@ import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promis
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
-import { compilerOf } from '../compiler.ts'
-import { type Meter, type Transaction, transactionOf } from '../port.ts'
+import { createCompiler } from '../compiler.ts'
+import { createTransaction, type Meter, type Transaction } from '../port.ts'
 import { type Connection, isBusy, type SqlText } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
@@ -52,7 +52,7 @@ export class GroupCommit {
 
   constructor(connection: Connection, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
-    this.#transaction = transactionOf(
+    this.#transaction = createTransaction(
       async (query) => connection.execute(compiledForSqlite(query)),
       async (table, count) => newIds(connection, table, count),
     )
@@ -167,7 +167,7 @@ class Compiler extends SqliteQueryCompiler {
   }
 }
 
-export const compiledForSqlite = compilerOf(new Compiler())
+export const compiledForSqlite = createCompiler(new Compiler())
 
 /** Returns the ids that follow the highest one that a table has had. Rows that are stored with them raise it. */
 function newIds(connection: Connection, table: string, count: number): number[] {

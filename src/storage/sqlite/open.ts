@@ -4,12 +4,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StartupFailure } from '../../errors.ts'
 import { makeOwnFile, refuseFolder } from '../../lib/whole-file.ts'
-import { type MigrationDb, type MigrationState, type Migrations, migrate, statesBefore, statesOf } from '../migrate.ts'
-import { migrationsOf } from '../migrations/all.ts'
+import {
+  type MigrationDb,
+  type MigrationState,
+  type Migrations,
+  migrate,
+  readStates,
+  statesBefore,
+} from '../migrate.ts'
+import { buildMigrations } from '../migrations/all.ts'
 import { isBusy, resultCode, resultCodes } from './connection.ts'
 import { SqliteStorage } from './storage.ts'
 
-const migrations = migrationsOf('sqlite')
+const migrations = buildMigrations('sqlite')
 
 /** How long a start waits for another process that migrates or writes. Milliseconds. */
 const startTimeoutMs = 10_000
@@ -40,7 +47,7 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
   if (!existsSync(path)) return statesBefore(migrations)
   try {
     using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    return await statesOf(migrationDb(database), migrations)
+    return await readStates(migrationDb(database), migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
@@ -141,7 +148,7 @@ const explanations: Readonly<Record<number, (path: string, why: string) => strin
 /** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or SQLite's error if the file is locked. */
 export async function migrateSqlite(database: DatabaseSync, migrations: Migrations): Promise<void> {
   const db = migrationDb(database)
-  if ((await statesOf(db, migrations)).every(({ isApplied }) => isApplied)) return
+  if ((await readStates(db, migrations)).every(({ isApplied }) => isApplied)) return
   database.exec('begin immediate')
   try {
     await migrate(db, migrations)

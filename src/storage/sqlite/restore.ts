@@ -16,8 +16,8 @@ import { StartupFailure } from '../../errors.ts'
 import { refuseFolder, syncToDisk } from '../../lib/whole-file.ts'
 import { program } from '../../version.ts'
 import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
-import { migrationsOf } from '../migrations/all.ts'
-import { bytesOf, type OnProgress, takeChecksum } from './backup.ts'
+import { buildMigrations } from '../migrations/all.ts'
+import { type OnProgress, readBytes, takeChecksum } from './backup.ts'
 import { isBusy, resultCode, resultCodes } from './connection.ts'
 import { holdsRecords, makeFolder, refuseDatabaseFolder, refuseOtherProgram, removeAuxiliaryFiles } from './open.ts'
 
@@ -97,11 +97,11 @@ function check(file: string, candidate: string): void {
 
 function isExport(file: string): boolean {
   const mark = '{"waymark_export":'
-  return bytesOf(file, 0, mark.length).toString('latin1') === mark
+  return readBytes(file, 0, mark.length).toString('latin1') === mark
 }
 
 function checkVersion(file: string, applied: ReadonlySet<string>): void {
-  const known = migrationsOf('sqlite')
+  const known = buildMigrations('sqlite')
   if (isFromDevelopment(applied, known)) {
     throw new StartupFailure(
       `The file ${file} was written by a development version of Waymark. Nothing was replaced. Restore it with the commit that wrote it. ${wayOutOfDevelopment}`,

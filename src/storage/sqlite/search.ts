@@ -4,17 +4,17 @@
  */
 import { sql } from 'kysely'
 import { countQuery, storedCount } from '../list.ts'
-import { type AnyListing, all, countFilters, filtersOf, omitsArchived, type Sql } from '../list-filters.ts'
+import { type AnyListing, all, buildFilters, countFilters, omitsArchived, type Sql } from '../list-filters.ts'
 import {
+  buildSearch,
   type Cost,
   filtered,
   type Index,
-  indexesOf,
   type ListEngine,
+  listIndexes,
+  listSpellings,
   type Plan,
   type Source,
-  searchOf,
-  spellingsOf,
 } from '../list-sources.ts'
 import { countedMatches } from '../port.ts'
 import { idBits, idOf, maxId, padding } from './search-index.ts'
@@ -58,7 +58,7 @@ export class SqliteLists implements ListEngine {
     const { isBehind, isLarge } = await this.#state(listing)
     const long = search.filter((term) => isIndexable(listing, term))
     const short = search.filter((term) => isLarge && isShort(listing, term))
-    const filters = indexesOf(this, listing)
+    const filters = listIndexes(this, listing)
     const letters = short.map((term) => this.#shortIndex(listing, term))
     const parts = [...filters, ...letters, ...long.map((term) => this.#searchIndex(listing, [term]))]
     const [index] = parts
@@ -104,7 +104,7 @@ export class SqliteLists implements ListEngine {
   async #state(listing: AnyListing): Promise<typeof idle> {
     const { of, account, search } = listing
     if (search.length === 0) return idle
-    const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
+    const pending = { from: sql`search_changes`, where: [isPending(of.table, matchRange(account))] }
     const own = sql`select total from record_counts where account_id = ${account} and resource = ${sql.lit(of.table)}`
     const [row = []] = await this.select(
       sql`select (${countQuery(pending, maxBacklog + 1)}), (${own}), (select max(id) from ${sql.table(of.table)})`,
@@ -119,8 +119,8 @@ export class SqliteLists implements ListEngine {
     const isExact = (term: string) => terms.length <= maxTrigrams && terms.includes(term) && isTrigram(listing, term)
     const compared = listing.search.filter((term) => !isExact(term))
     const index = sql.table(`${listing.of.table}_search`)
-    const found = sql`select rowid as document from ${index} where ${index} match ${matchOf(listing, terms)}`
-    return this.#indexOf(listing, found, sql`rowid`, compared)
+    const found = sql`select rowid as document from ${index} where ${index} match ${buildMatch(listing, terms)}`
+    return this.#createIndex(listing, found, sql`rowid`, compared)
   }
 
   /** Returns the index of records with a term of one or two characters, which starts one of their trigrams. */
@@ -133,14 +133,14 @@ export class SqliteLists implements ListEngine {
     const others = listing.search.filter((other) => other !== term)
     // The trigrams of all accounts are read.
     const entries = { from, where: [startsTrigram] }
-    return { ...this.#indexOf(listing, found, sql`doc`, others), isSorted: false, entries }
+    return { ...this.#createIndex(listing, found, sql`doc`, others), isSorted: false, entries }
   }
 
   /** Returns the index of the documents that a query finds. Their texts are compared with some terms of the search. */
-  #indexOf(listing: AnyListing, found: Sql, document: Sql, compared: readonly string[]): Index {
+  #createIndex(listing: AnyListing, found: Sql, document: Sql, compared: readonly string[]): Index {
     const source = (each: AnyListing): Source => {
       const candidates = this.#withPending(each, found, document)
-      const where = [...filtersOf(each), ...searchOf(this, { ...each, search: compared })]
+      const where = [...buildFilters(each), ...buildSearch(this, { ...each, search: compared })]
       if (where.length === 0) return candidates
       const from = sql`${candidates.from} cross join ${sql.table(each.of.table)} on id = ${sql.raw(idOf)}`
       return { ...candidates, from, where }
@@ -151,27 +151,27 @@ export class SqliteLists implements ListEngine {
   /** Returns the documents that a query has found in the index, and the pending records that match. */
   #withPending(listing: AnyListing, found: Sql, document: Sql): Source {
     const { of, account } = listing
-    const range = rangeOf(account, listing)
+    const range = matchRange(account, listing)
     const pending = isPending(of.table, range)
     const matches = sql`
       ${found} and ${document} ${range} and ${document} not in (select document from search_changes where ${pending})
       union all
       select document from search_changes cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}
-        where ${all([pending, sql`account_id = ${account}`, ...searchOf(this, listing)])}`
+        where ${all([pending, sql`account_id = ${account}`, ...buildSearch(this, listing)])}`
     return { from: sql`(${matches}) as matches`, id: sql.raw(idOf), sortedBy: sql`document`, where: [] }
   }
 }
 
 /** Returns the range of the account's documents, which starts or ends at `after`. */
-function rangeOf(account: number, { after, direction }: Pick<AnyListing, 'after' | 'direction'> = wholeRange): Sql {
+function matchRange(account: number, { after, direction }: Pick<AnyListing, 'after' | 'direction'> = wholeRange): Sql {
   const low = after !== null && direction === 'asc' ? Math.min(after + 1, maxId) : 0
   const high = after !== null && direction === 'desc' ? Math.min(after - 1, maxId) : maxId
-  return sql`between ${documentOf(account, low)} and ${documentOf(account, high)}`
+  return sql`between ${documentId(account, low)} and ${documentId(account, high)}`
 }
 
 const wholeRange = { after: null, direction: 'asc' } as const
 
-function documentOf(account: number, id: number): bigint {
+function documentId(account: number, id: number): bigint {
   return (BigInt(account) << BigInt(idBits)) | BigInt(id)
 }
 
@@ -180,7 +180,7 @@ function isPending(table: string, range: Sql): Sql {
 }
 
 function isIndexable(listing: AnyListing, term: string): boolean {
-  return spellingsOf(listing, term).every(({ text }) => [...text].length >= trigramLength)
+  return listSpellings(listing, term).every(({ text }) => [...text].length >= trigramLength)
 }
 
 /** Whether the index finds exactly the matches of the term. */
@@ -198,7 +198,7 @@ function isShort(listing: AnyListing, term: string): boolean {
 
 /** Whether all texts have the same spelling of the term, and it can't be a part of what the index has after each text. */
 function isPlain(listing: AnyListing, term: string): boolean {
-  const [spelling, ...others] = spellingsOf(listing, term)
+  const [spelling, ...others] = listSpellings(listing, term)
   return others.length === 0 && spelling?.text === term && !term.includes(padding)
 }
 
@@ -206,24 +206,24 @@ function isPlain(listing: AnyListing, term: string): boolean {
  * Returns an FTS5 query for texts with the trigrams of the terms, in which every character is literal. The index does not
  * have the positions of trigrams, because reading them takes seconds for texts such as "aaaa…".
  */
-function matchOf(listing: AnyListing, terms: readonly string[]): string {
-  const spellings = terms.map((term) => spellingsOf(listing, term))
+function buildMatch(listing: AnyListing, terms: readonly string[]): string {
+  const spellings = terms.map((term) => listSpellings(listing, term))
   const [plain, spelled] = [spellings.filter(({ length }) => length === 1), spellings.find(({ length }) => length > 1)]
   const inAny = plain.flatMap(([spelling]) => spelling?.text ?? [])
   const queries = [
-    ...(inAny.length === 0 ? [] : [queryOf(listing, inAny, listing.searchIn)]),
+    ...(inAny.length === 0 ? [] : [buildQuery(listing, inAny, listing.searchIn)]),
     // One of these terms is enough, because all are compared with the texts.
     ...(spelled === undefined
       ? []
-      : [`(${spelled.map(({ text, fields }) => queryOf(listing, [text], fields)).join(' OR ')})`]),
+      : [`(${spelled.map(({ text, fields }) => buildQuery(listing, [text], fields)).join(' OR ')})`]),
   ]
   return queries.join(' AND ')
 }
 
 /** Returns the FTS5 query for the trigrams of texts in some of the fields. */
-function queryOf({ of }: AnyListing, texts: readonly string[], fields: readonly string[]): string {
+function buildQuery({ of }: AnyListing, texts: readonly string[], fields: readonly string[]): string {
   const longestFirst = texts.toSorted((one, other) => other.length - one.length)
-  const query = [...new Set(longestFirst.flatMap(trigramsOf))]
+  const query = [...new Set(longestFirst.flatMap(chooseTrigrams))]
     .slice(0, maxTrigrams)
     .map((trigram) => `"${trigram.replaceAll('"', '""')}"`)
     .join(' AND ')
@@ -231,7 +231,7 @@ function queryOf({ of }: AnyListing, texts: readonly string[], fields: readonly 
 }
 
 /** Returns trigrams of the term that overlap little: more of them take longer, and hardly exclude more texts. */
-function trigramsOf(term: string): string[] {
+function chooseTrigrams(term: string): string[] {
   const points = [...term]
   const last = points.length - trigramLength
   const count = Math.min(Math.ceil(last / trigramLength), maxTrigrams - 1)

@@ -24,7 +24,7 @@ import {
   preconditionFailed,
   referenceConflict,
 } from '../../../src/errors.ts'
-import { failures, problemOf } from '../../../src/http/failures.ts'
+import { failures, formatProblem } from '../../../src/http/failures.ts'
 import { headersTooLarge } from '../../../src/http/request-head.ts'
 import { malformedPath } from '../../../src/http/router.ts'
 import { malformedKey } from '../../../src/keys/keyring.ts'
@@ -113,7 +113,7 @@ export function problemExamples(operations: readonly Operation[]): ProblemExampl
 }
 
 function bodyOf(failure: Failure): ProblemBody {
-  return JSON.parse(problemOf(failure, 'order-4711', undefined).body)
+  return JSON.parse(formatProblem(failure, 'order-4711', undefined).body)
 }
 
 /** Returns a response for each component, with the examples of its codes. */
@@ -138,7 +138,7 @@ function responseOf(codes: readonly ApiErrorCode[], examples: ProblemExamples): 
 /** Returns references to headers that every code has, and optional headers that only some codes have. */
 function headersOf(codes: readonly ApiErrorCode[]): object {
   const own = codes.flatMap(failuresWith).map((failure) => {
-    const sent = problemOf(failure, '', undefined).headers
+    const sent = formatProblem(failure, '', undefined).headers
     return new Set(Object.keys(headers).filter((name) => name.toLowerCase() in sent))
   })
   const any = own.reduce((all, names) => all.union(names))

@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { parts, type Storage } from '../../../storage/port.ts'
 import { query } from '../../../storage/schema.ts'
 import type { DayRange } from '../day-range.ts'
-import { type DayColumns, daysOf, ownedRecord, type StoredDays, storedDays, totals } from '../statements.ts'
+import { type DayColumns, listDays, ownedRecord, type StoredDays, storedDays, totals } from '../statements.ts'
 
 /** Days that one query reads, the most first. Parts have powers of two. */
 const dayBatchSizes = [16, 8, 4, 2, 1]
@@ -38,7 +38,7 @@ export async function tagDays(storage: Storage, account: number, tag: number, ra
   if (tags.length === 0) return []
   const links = tags.reduce((sum, { links }) => sum + Number(links), 0)
   const size = dayBatchSizes.find((days) => days * links <= maxLinkDays)
-  const steps = parts(daysOf(range), size ?? 1).toArray()
+  const steps = parts(listDays(range), size ?? 1).toArray()
   const ids = tags.map(({ id }) => id)
   const tagged = query
     .selectFrom('link_tags')
@@ -80,16 +80,17 @@ export async function* daysOfTag(
   columns: DayColumns,
   withLinks: boolean,
 ): AsyncGenerator<StoredDays> {
-  const read = (days: TagDays, maxBytes?: number) => storage.scan(account, listsOf(days, columns, withLinks, maxBytes))
+  const read = (days: TagDays, maxBytes?: number) =>
+    storage.scan(account, selectLists(days, columns, withLinks, maxBytes))
   for (const days of await tagDays(storage, account, tag, range)) {
     const rows = await read(days, maxReadBytes)
     const isWhole = rows.every((row) => Number(row.at(-1)) <= maxReadBytes)
     if (isWhole) yield* partsOf(rows)
-    else for (const some of await sharesOf(storage, account, days, columns)) yield* partsOf(await read(some))
+    else for (const some of await divideByLinks(storage, account, days, columns)) yield* partsOf(await read(some))
   }
 }
 
-/** Yields the rows of `listsOf`. */
+/** Yields the rows of `selectLists`. */
 async function* partsOf(rows: readonly (readonly unknown[])[]): AsyncGenerator<StoredDays> {
   for (const [hours, breakdowns, links, ...numbers] of rows as readonly [string, string, string, ...unknown[]][]) {
     await nextTick()
@@ -98,13 +99,18 @@ async function* partsOf(rows: readonly (readonly unknown[])[]): AsyncGenerator<S
   }
 }
 
-function bytesOf({ hours, breakdowns }: DayColumns) {
+function countBytes({ hours, breakdowns }: DayColumns) {
   return sql<number>`octet_length(${hours}) + octet_length(${breakdowns}) + ${sql.lit(linkBytes)}`
 }
 
 /** Divides the rows by their links, so that each query returns about half of `maxReadBytes`. */
-async function sharesOf(storage: Storage, account: number, days: TagDays, columns: DayColumns): Promise<TagDays[]> {
-  const [row] = await storage.scan(account, days.select(sql<number>`sum(${bytesOf(columns)})`.as('bytes')))
+async function divideByLinks(
+  storage: Storage,
+  account: number,
+  days: TagDays,
+  columns: DayColumns,
+): Promise<TagDays[]> {
+  const [row] = await storage.scan(account, days.select(sql<number>`sum(${countBytes(columns)})`.as('bytes')))
   const count = Math.ceil((2 * Number(row?.[0])) / maxReadBytes)
   return Array.from({ length: count }, (_, share) => days.where(sql`click_days.id % ${sql.lit(count)}`, '=', share))
 }
@@ -113,10 +119,10 @@ async function sharesOf(storage: Storage, account: number, days: TagDays, column
  * Selects lists of the JSON of the rows, by day and in parts, and after the totals of each part the bytes up to its end.
  * Leaves out the rows after `maxBytes`.
  */
-function listsOf(days: TagDays, { hours, breakdowns }: DayColumns, withLinks: boolean, maxBytes?: number) {
+function selectLists(days: TagDays, { hours, breakdowns }: DayColumns, withLinks: boolean, maxBytes?: number) {
   const list = (text: RawBuilder<string>) => sql<string>`'[' || string_agg(${text}, ',') || ']'`
   const link = sql<string>`'[' || id || ',' || clicks || ']'`
-  const own = bytesOf({ hours: sql`hours`, breakdowns: sql`breakdowns` })
+  const own = countBytes({ hours: sql`hours`, breakdowns: sql`breakdowns` })
   const rows = days.select(['day', 'click_days.id', ...totals, hours.as('hours'), breakdowns.as('breakdowns')])
   const measured = query
     .selectFrom(rows.as('row'))
