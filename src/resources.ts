@@ -1,6 +1,7 @@
 /**
  * The table of resources, from which scopes, lists, search indexes, exports and the API documents are built.
  */
+import { type ExportedKind, kinds } from './record-kinds.ts'
 
 /** A column of a side table, which has one row per record. The column `key` has the id of the record. */
 export interface SideColumn {
@@ -121,7 +122,13 @@ export const resources = {
   imports: { singular: 'import', sorts: {}, searched: {}, filters: [], isUncounted: true },
 } as const satisfies Record<string, Resource>
 
+type Resources = typeof resources
 /** A resource with five operations whose records are exported: its table, its path, and the first part of its scopes. */
-export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations' | 'imports'>
+export type ResourceName = {
+  [Name in keyof Resources]: Resources[Name]['singular'] extends ExportedKind ? Name : never
+}[keyof Resources]
 
-export const resourceNames: readonly ResourceName[] = ['domains', 'spaces', 'tags', 'links']
+/** In the order in which an import stores them. */
+export const resourceNames = (Object.keys(resources) as (keyof Resources)[]).filter(
+  (name): name is ResourceName => kinds[resources[name].singular].isExported,
+)

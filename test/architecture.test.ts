@@ -7,7 +7,8 @@ import { repository } from './scripts.ts'
 
 /** From the bottom to the top. Folders of one line do not import each other. */
 const layers: readonly (readonly string[])[] = [
-  ['violations.ts', 'resources.ts', 'version.ts'],
+  ['record-kinds.ts', 'version.ts', 'violations.ts'],
+  ['resources.ts'],
   ['errors.ts', 'warnings.ts'],
   ['lib/'],
   ['storage/', 'http/'],
@@ -22,6 +23,7 @@ const layers: readonly (readonly string[])[] = [
   ['rules/'],
   ['domains/', 'spaces/', 'tags/', 'links/', 'members/'],
   ['sign-in/', 'imports/'],
+  ['history/'],
   ['redirect/', 'dashboard/', 'ops/'],
   ['config/'],
   ['app/'],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { systemActor } from '../access/actor.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { listRecordEvents } from '../events/store.ts'
 import { adoptTimeZones, createAccount, findAccount, updateAccount } from './store.ts'
 
 test('stores the changed fields of an account as an event, and nothing if no field changes', async (t) => {
@@ -10,7 +10,7 @@ test('stores the changed fields of an account as an event, and nothing if no fie
   const { id } = await createAccount(storage, 'Acme')
   const actor = systemActor(id)
   const changes = async () =>
-    (await eventsOfRecord(storage, id, { record: 'account', id }, 10)).map((event) => event.changes)
+    (await listRecordEvents(storage, id, { record: 'account', id }, 10)).map((event) => event.changes)
   await updateAccount(storage, actor, { name: 'Acme', time_zone: 'UTC' })
   assert.deepEqual(await changes(), [])
   await updateAccount(storage, actor, { name: 'Beta', time_zone: 'UTC' })
@@ -28,7 +28,7 @@ test('stores an adopted time zone as an event', async (t) => {
   const actor = systemActor(id)
   await adoptTimeZones(storage, actor, undefined)
   await adoptTimeZones(storage, actor, [['Europe/Berlin', 0]])
-  const [event, ...others] = await eventsOfRecord(storage, id, { record: 'account', id }, 10)
+  const [event, ...others] = await listRecordEvents(storage, id, { record: 'account', id }, 10)
   assert.deepEqual([event?.action, event?.name, others], ['updated', 'Acme', []])
   assert.deepEqual(event?.changes, { time_zone: ['UTC', 'Europe/Berlin'] })
 })

@@ -17,7 +17,7 @@ import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { toUtcDay } from '../accounts/calendar.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { listRecordEvents } from '../events/store.ts'
 import { clickLevels } from '../storage/schema.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
 import { addDay, dimensions, dimensionsOfLinks, emptyDay } from './day.ts'
@@ -121,7 +121,7 @@ test('a deleted link returns with the clicks that arrived since; drops them afte
     )
   }
   for (const id of [one, two]) {
-    const [deletion] = await eventsOfRecord(storage, account, { record: 'link', id }, 1)
+    const [deletion] = await listRecordEvents(storage, account, { record: 'link', id }, 1)
     await reversals.undoEvent(actor, deletion?.id ?? 0)
   }
   assert.partialDeepStrictEqual(await keptTotals(storage), [

@@ -8,7 +8,7 @@ import { newDomain, newLink, newSpace, setDomain, setSpace } from '../../test/li
 import { systemActor } from '../access/actor.ts'
 import { calendarOf, dayMs, hourMs, recentDays } from '../accounts/calendar.ts'
 import { createAccount, findTimeZones, updateAccount } from '../accounts/store.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { listRecordEvents } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { countPeople } from './day.ts'
@@ -130,7 +130,7 @@ class Run {
     const { storage } = this.#place
     const { actions, reversals } = actionsOn(storage)
     const actor = systemActor(account)
-    const [last] = await eventsOfRecord(storage, account, { record, id }, 1)
+    const [last] = await listRecordEvents(storage, account, { record, id }, 1)
     if (last?.action === 'deleted') {
       // Its domain may be deleted, or what a reversal needs.
       await reversals.undoEvent(actor, last.id).catch((error) => assert.equal(error.code, 'not_undoable'))

@@ -10,10 +10,10 @@ import {
   type Event,
   type EventOptions,
   type EventsQuery,
-  eventOf,
-  eventPageOf,
   eventSchema,
   eventsQuery,
+  formatEvent,
+  readEventPage,
 } from '../events/schema.ts'
 import { countBatch, findEvent, listStoredEvents } from '../events/store.ts'
 import { form, required } from '../forms/form.ts'
@@ -151,14 +151,14 @@ function rowOf({ event, failure }: ReversedEvent, index: number): object {
 export function eventRoutes(api: Api, storage: Storage, options: EventOptions): void {
   listRoute(api, listEvents, async (account, query) => {
     const calendar = calendarOf(await findTimeZones(storage, account))
-    const page = await listStoredEvents(storage, account, eventPageOf(query, calendar))
-    return { ...page, rows: page.rows.map((event) => eventOf(event, options)) }
+    const page = await listStoredEvents(storage, account, readEventPage(query, calendar))
+    return { ...page, rows: page.rows.map((event) => formatEvent(event, options)) }
   })
 
   api.add(showEvent, async (exchange, { actor }) => {
     const condition = readCondition(exchange)
     const event = found(await findEvent(storage, actor.account, readId(exchange, 'event')), 'event')
-    return sendContent(exchange, { data: eventOf(event, options) }, condition)
+    return sendContent(exchange, { data: formatEvent(event, options) }, condition)
   })
 }
 

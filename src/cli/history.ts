@@ -5,7 +5,7 @@ import { findTimeZones } from '../accounts/store.ts'
 import { readHistoryDays } from '../config/config.ts'
 import { found } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
-import { type Event, eventOf, eventPageOf, eventsQuery } from '../events/schema.ts'
+import { type Event, eventsQuery, formatEvent, readEventPage } from '../events/schema.ts'
 import { findEvent, listStoredEvents } from '../events/store.ts'
 import { quantity } from '../lib/format.ts'
 import { program } from '../version.ts'
@@ -37,10 +37,10 @@ const historyCommand = recordCommand({
     const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await linkIdOf(db, account, link)) }
     const query = checkedFields(eventsQuery, { ...givenFields(eventsQuery, options), ...ofLink })
     const calendar = calendarOf(await findTimeZones(db, account))
-    const page = await listStoredEvents(db, account, { ...eventPageOf(query, calendar), limit })
+    const page = await listStoredEvents(db, account, { ...readEventPage(query, calendar), limit })
     writeRest(err, page, 'changes')
     const shown = { shortUrl: await ownShortUrls(db), historyDays: readHistoryDays() }
-    const events = page.rows.map((row) => eventOf(row, shown))
+    const events = page.rows.map((row) => formatEvent(row, shown))
     if (isJson) return json(events)
     const lines = events.map((event) => [
       String(event.id),
@@ -62,7 +62,7 @@ const undoCommand = accountCommand({
     const { reversals } = await openActions(db)
     if (batch) return undoBatch(reversals, actor, found(await findEvent(db, actor.account, id), 'change').batchId)
     const event = await reversals.undoEvent(actor, id)
-    return `Undone: ${inWords(eventOf({ ...event, undoneBy: null }, { shortUrl: await ownShortUrls(db), historyDays: 0 }))}`
+    return `Undone: ${inWords(formatEvent({ ...event, undoneBy: null }, { shortUrl: await ownShortUrls(db), historyDays: 0 }))}`
   },
 })
 

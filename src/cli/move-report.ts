@@ -7,7 +7,6 @@ import {
   outcomeNames,
   plainAddress,
   resultNames,
-  sourceNames,
   unreachableText,
 } from '../dashboard/parts/imports.ts'
 import { domainRecords } from '../domains/store.ts'
@@ -18,6 +17,7 @@ import { findHosts } from '../imports/proofs/store.ts'
 import { vendors } from '../imports/refusals.ts'
 import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
 import { rowRecord } from '../imports/shown.ts'
+import { sourceNames } from '../imports/source-names.ts'
 import type { StoredImport } from '../imports/store.ts'
 import { findAddresses } from '../instance/store.ts'
 import { formatCount, quantity } from '../lib/format.ts'

@@ -4,7 +4,7 @@ import { domainToUnicode } from 'node:url'
 import { type Actor, allows } from '../access/actor.ts'
 import { domainRecords } from '../domains/store.ts'
 import { mayReverse } from '../events/reversal.ts'
-import { endOfBatch, isBatchOpen } from '../events/store.ts'
+import { isBatchOpen, readBatchEnd } from '../events/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -110,7 +110,7 @@ function pathOfAnother({ domain_id, space_id }: LinkRow): string {
 async function offerButtons({ batch }: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
   const { storage, account, actor } = context
   // The first change has caused the others.
-  const [first] = await endOfBatch(storage, account, batch, 'asc', 1)
+  const [first] = await readBatchEnd(storage, account, batch, 'asc', 1)
   if (first === undefined || !mayReverse(actor, [first])) return null
   if (!(await isBatchOpen(storage, account, batch, Date.now()))) return null
   const fields = { batch, next, once: randomUUID() }
@@ -148,7 +148,7 @@ async function findNamed(
 
 /** Returns the name that a deleted record had, and whether it was deleted permanently. */
 async function findDeleted(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<Named> {
-  const [event] = await endOfBatch(db, account, batch, 'asc', 1)
+  const [event] = await readBatchEnd(db, account, batch, 'asc', 1)
   if (event === undefined) return {}
   const name =
     event.record === 'link' ? shortUrlText(formatShortUrl(event.name, shortUrl)) : domainToUnicode(event.name)

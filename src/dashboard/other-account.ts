@@ -1,15 +1,16 @@
 /** Forms of another account: people may switch accounts in another tab while a form is open. */
+
 import { found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
 import { Html, html } from '../http/html.ts'
+import { capitalize } from '../lib/format.ts'
 import type { OwnAccount } from '../members/store.ts'
 import type { Session } from '../sessions/session.ts'
 import { switchAccount } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import { type PageContent, signedInMember } from './page.ts'
 import { hiddenFields, submitButton } from './parts/buttons.ts'
-import { capitalize } from './parts/format.ts'
 import { truncateMiddle } from './parts/links.ts'
 
 /** Adds the account of a page to all of its forms, as the field `page_account`. */

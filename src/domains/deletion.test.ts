@@ -10,7 +10,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removals } from '../app/actions.ts'
 import { detachBatchSize, finishRemoval, finishRemovals } from '../events/removal.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { listRecordEvents } from '../events/store.ts'
 import { listLinks } from '../links/link-list.ts'
 import { findLink } from '../links/store.ts'
 import { findQrStyle, storeQrStyle } from '../qr/store.ts'
@@ -37,7 +37,7 @@ async function place(t: TestContext) {
   const begin = () => storage.write((tx) => loggedDomains.beginRemoval(tx, actor, domain, how))
   const remove = () => actions.domains.remove(systemActor(account), domain, { links: 'delete' }, null)
   const deletionOf = async (id = domain) =>
-    (await eventsOfRecord(storage, account, { record: 'domain', id }, 1))[0] ?? assert.fail()
+    (await listRecordEvents(storage, account, { record: 'domain', id }, 1))[0] ?? assert.fail()
   const restore = async (by = account) => reversals.undoEvent(systemActor(by), (await deletionOf()).id)
   return { ...nodes, actor, actions, link, click, begin, remove, restore, deletionOf }
 }
@@ -166,7 +166,7 @@ test('a link that was deleted before can return after its domain; a permanent de
   const { reversals } = actionsOn(storage)
   const sale = await link('sale')
   await actions.links.remove(systemActor(account), sale, {}, null)
-  const [deletion] = await eventsOfRecord(storage, account, { record: 'link', id: sale }, 1)
+  const [deletion] = await listRecordEvents(storage, account, { record: 'link', id: sale }, 1)
   const id = deletion?.id ?? 0
   await remove()
   await assert.rejects(reversals.undoEvent(systemActor(account), id), { code: 'not_undoable' })
@@ -194,12 +194,12 @@ test('a domain returns with its QR code style, and its return can be undone in t
     await restore()
     assert.deepEqual(await findQrStyle(storage, account, domain), style)
   }
-  const [restoration] = await eventsOfRecord(storage, account, { record: 'domain', id: domain }, 1)
+  const [restoration] = await listRecordEvents(storage, account, { record: 'domain', id: domain }, 1)
   await reversals.undoEvent(actor, restoration?.id ?? 0)
   assert.equal(await domainRecords.find(storage, account, domain), undefined)
   await restore()
   await storeQrStyle(storage, actor, domain, { ...style, margin: 3 })
-  const [, latest] = await eventsOfRecord(storage, account, { record: 'domain', id: domain }, 2)
+  const [, latest] = await listRecordEvents(storage, account, { record: 'domain', id: domain }, 2)
   await assert.rejects(reversals.undoEvent(actor, latest?.id ?? 0), { code: 'not_undoable' })
 })
 

@@ -1,8 +1,9 @@
 /** What a permanent deletion removes besides the record: the values in its events, and its clicks. */
 import { setTimeout as wait } from 'node:timers/promises'
+import type { RecordKind } from '../record-kinds.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, query } from '../storage/schema.ts'
-import type { GroupKind, RecordKind } from './event.ts'
+import type { GroupKind } from './event.ts'
 
 /** Events that one transaction erases, which takes 20 ms with long values. */
 const erasedTogether = 200

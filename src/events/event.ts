@@ -1,36 +1,9 @@
 /** Events: each is one change of one record, with its values before and after. */
 import { isDeepStrictEqual } from 'node:util'
-
-/** The kinds of records that have events. */
-export const recordKinds = [
-  'link',
-  'domain',
-  'space',
-  'tag',
-  'key',
-  'member',
-  'invitation',
-  'account',
-  'import',
-] as const
-export type RecordKind = (typeof recordKinds)[number]
+import type { EventAction, RecordKind } from '../record-kinds.ts'
 
 /** Records that any number of links refer to. */
 export type GroupKind = 'domain' | 'space' | 'tag'
-
-export type EventAction =
-  | 'created'
-  | 'updated'
-  | 'deleted'
-  | 'restored'
-  | 'clicks_deleted'
-  | 'merged'
-  | 'rotated'
-  | 'joined'
-  | 'removed'
-  | 'revoked'
-  | 'applied'
-  | 'undone'
 
 /** What the API says about deletions. */
 export const deletionSentence = 'For 30 days, undoing its event restores it with its id and clicks.'

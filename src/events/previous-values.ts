@@ -1,6 +1,7 @@
 /** The values that records had before the changes of events, and whether they have changed since. */
 import { changedSince } from '../errors.ts'
-import { type Changes, isSame, type RecordKind, splitImported, type Values } from './event.ts'
+import type { RecordKind } from '../record-kinds.ts'
+import { type Changes, isSame, splitImported, type Values } from './event.ts'
 import type { StoredEvent } from './store.ts'
 
 /** Throws `not_undoable` if a record has other values than after an event, apart from the fields that are `known` to differ. */

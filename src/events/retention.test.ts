@@ -12,7 +12,7 @@ import type { Storage } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import type { NewEvent } from './event.ts'
 import { expireEvents } from './retention.ts'
-import { eventsOfRecord, markUndone } from './store.ts'
+import { listRecordEvents, markUndone } from './store.ts'
 
 const dayMs = 86_400_000
 const never = () => false
@@ -73,7 +73,7 @@ test('keeps the clicks of records that are there again, and restores no others a
     await actions.spaces.remove(actor, space, {}, null)
     const subjects = { domain, space, link }
     for (const record of ['link', 'domain', 'space'] as const) {
-      const [deletion] = await eventsOfRecord(storage, account, { record, id: subjects[record] }, 1)
+      const [deletion] = await listRecordEvents(storage, account, { record, id: subjects[record] }, 1)
       assert.equal(deletion?.action, 'deleted')
       if (!returns) {
         deletions.push(deletion.id)

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { removeClicks } from './erasure.ts'
-import { historyMsOf, undoableMs } from './store.ts'
+import { historyDuration, undoableMs } from './store.ts'
 
 /** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 const pauseMs = 5
@@ -17,7 +17,7 @@ export async function expireEvents(
   { historyDays, now }: { readonly historyDays: number; readonly now: number },
   isStopped: () => boolean,
 ): Promise<void> {
-  const historyMs = historyMsOf(historyDays)
+  const historyMs = historyDuration(historyDays)
   const repeat = async (step: (db: Db, until: number, now: number) => Promise<boolean>, ageMs: number) => {
     while (!isStopped() && (await step(db, now - ageMs, now))) await wait(pauseMs)
   }

@@ -5,16 +5,17 @@ import { type Actor, allows, type Identity } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
 import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
+import type { EventAction } from '../record-kinds.ts'
+import { isReversibleRecord } from '../record-kinds.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Times } from '../storage/records.ts'
-import { type EventAction, type GroupKind, splitImported, type Values } from './event.ts'
+import { type GroupKind, splitImported, type Values } from './event.ts'
 import { type KeptOfChange, previousValues, requireValuesAfter, withoutThose } from './previous-values.ts'
 import type { LoggedRecords } from './records.ts'
 import { type FinishRemoval, hasLinks } from './removal.ts'
 import {
   findEvent,
   isGroupDeletion,
-  isReversibleRecord,
   lockEvents,
   markUndone,
   openEventIds,

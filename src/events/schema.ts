@@ -5,22 +5,11 @@ import { type Form, form, optional } from '../forms/form.ts'
 import { idSchema, orNull, Type, timeSchema } from '../forms/json-schema.ts'
 import { type PageQuery, pageConflicts, pageFields, toPage } from '../forms/list-query.ts'
 import { boundedText, day, integer, oneOf } from '../forms/rules.ts'
-import type { ShortUrl } from '../names/short-url.ts'
+import { formatShortUrl, type ShortUrl } from '../names/short-url.ts'
+import { type EventType, eventTypes, type RecordKind, recordKinds } from '../record-kinds.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { type RecordKind, recordKinds } from './event.ts'
-import { historyMsOf, type StoredEvent, undoableUntil } from './store.ts'
-
-const types = [
-  ...(['link', 'domain', 'space', 'tag'] as const).flatMap((record) => [
-    ...([`${record}.created`, `${record}.updated`, `${record}.deleted`, `${record}.restored`] as const),
-  ]),
-  ...(['link.clicks_deleted', 'tag.merged'] as const),
-  ...(['key.created', 'key.rotated', 'key.revoked', 'account.updated'] as const),
-  ...(['member.joined', 'member.updated', 'member.removed'] as const),
-  ...(['invitation.created', 'invitation.deleted'] as const),
-  ...(['import.applied', 'import.undone'] as const),
-] as const
+import { historyDuration, type StoredEvent, undoableUntil } from './store.ts'
 
 /** In characters, like an `X-Request-Id`. */
 const maxBatchId = 64
@@ -75,16 +64,27 @@ export interface EventOptions {
   readonly historyDays: number
 }
 
+/** The part of an event that says what happened. */
+export type Change = Pick<Event, 'type' | 'record' | 'record_id' | 'record_name' | 'changes'>
+
+/** Returns what happened in an event, as the API shows it. */
+export function formatChange(
+  { record, action, recordId, name, changes }: Pick<StoredEvent, 'record' | 'action' | 'recordId' | 'name' | 'changes'>,
+  shortUrl: ShortUrl,
+): Change {
+  const isLink = record === 'link' && name.indexOf('/') > 0
+  const record_name = isLink ? formatShortUrl(name, shortUrl) : name
+  return { type: `${record}.${action}`, record, record_id: recordId, record_name, changes }
+}
+
 /** Returns the API's record of an event. */
-export function eventOf(stored: StoredEvent, { shortUrl, historyDays }: EventOptions): Event {
-  const { id, record, action, recordId, actor, requestId, batchId, changes, undoneBy, at } = stored
-  const until = undoableUntil(stored, historyMsOf(historyDays))
+export function formatEvent(stored: StoredEvent, { shortUrl, historyDays }: EventOptions): Event {
+  const { id, actor, requestId, batchId, undoneBy, at } = stored
+  const until = undoableUntil(stored, historyDuration(historyDays))
+  const { changes, ...change } = formatChange(stored, shortUrl)
   return {
     id,
-    type: `${record}.${action}`,
-    record,
-    record_id: recordId,
-    record_name: recordNameOf(stored, shortUrl),
+    ...change,
     actor,
     request_id: requestId,
     batch_id: batchId,
@@ -95,15 +95,9 @@ export function eventOf(stored: StoredEvent, { shortUrl, historyDays }: EventOpt
   }
 }
 
-/** Returns the name of the event's record at that time; the short URL of a link. */
-function recordNameOf({ record, name }: StoredEvent, shortUrl: ShortUrl): string {
-  const slash = name.indexOf('/')
-  return record === 'link' && slash > 0 ? shortUrl(name.slice(0, slash), name.slice(slash + 1)) : name
-}
-
 /** Null for a missing filter. Days are numbers since 1970-01-01. */
 export interface EventsQuery extends PageQuery {
-  readonly type: (typeof types)[number] | null
+  readonly type: EventType | null
   readonly record: RecordKind | null
   readonly record_id: number | null
   readonly actor: ActorKind | null
@@ -116,7 +110,7 @@ export interface EventsQuery extends PageQuery {
 export const eventsQuery: Form<EventsQuery> = form<EventsQuery>(
   {
     ...pageFields([], 'The field to sort by. Ids are in the order of the changes.'),
-    type: optional(oneOf(types, 'Only events of this type.'), null),
+    type: optional(oneOf(eventTypes, 'Only events of this type.'), null),
     record: optional(oneOf(recordKinds, 'Only events of this kind of record.'), null),
     record_id: optional(integer({ description: 'Only events of the record with this id. Needs `record`.' }), null),
     actor: optional(oneOf(actorKinds, 'Only changes by this kind of actor.'), null),
@@ -150,7 +144,7 @@ interface Days {
 }
 
 /** Returns the page to read from storage. */
-export function eventPageOf(query: EventsQuery, days: Days): PageRequest {
+export function readEventPage(query: EventsQuery, days: Days): PageRequest {
   const { type, record, record_id, actor, actor_id, batch_id, from, to } = query
   const [kind = null, action = null] = type?.split('.') ?? []
   const wanted = {

@@ -2,9 +2,10 @@
 import { sql } from 'kysely'
 import type { Actor, ActorKind } from '../access/actor.ts'
 import { Ticks } from '../lib/ticks.ts'
+import { type EventAction, isReversible, type RecordKind } from '../record-kinds.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
-import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'
+import type { Changes, NewEvent } from './event.ts'
 
 /** A stored event. */
 export interface StoredEvent extends Omit<NewEvent, 'id'> {
@@ -123,7 +124,7 @@ export function listBatches(storage: Storage, account: number, page: PageRequest
 }
 
 /** Returns the account's latest events of a record, newest first; with `asc` the first ones, oldest first. */
-export async function eventsOfRecord(
+export async function listRecordEvents(
   db: Db,
   account: number,
   { record, id }: { readonly record: RecordKind; readonly id: number },
@@ -148,29 +149,16 @@ const dayMs = 86_400_000
 export const undoableMs = 30 * dayMs
 
 /** Returns how long events are stored, in milliseconds. 0 days are forever. */
-export function historyMsOf(historyDays: number): number {
+export function historyDuration(historyDays: number): number {
   return historyDays === 0 ? Number.POSITIVE_INFINITY : historyDays * dayMs
 }
-
-const reversibleRecords = ['link', 'domain', 'space', 'tag'] as const satisfies readonly RecordKind[]
-const reversibleActions: readonly EventAction[] = ['created', 'updated', 'deleted', 'restored']
 
 /** Returns until when an event that is stored for so long can be undone, in Unix milliseconds; null if it never can. */
 export function undoableUntil(
   { record, action, changes, at }: StoredEvent,
-  historyMs = Number.POSITIVE_INFINITY,
+  storedMs = Number.POSITIVE_INFINITY,
 ): number | null {
-  const isReversible = changes !== null && isReversibleKind(record, action)
-  return isReversible ? Date.parse(at) + Math.min(undoableMs, historyMs) : null
-}
-
-/** Returns whether changes of this kind of record can be undone. */
-export function isReversibleRecord(record: RecordKind): record is (typeof reversibleRecords)[number] {
-  return (reversibleRecords as readonly RecordKind[]).includes(record)
-}
-
-function isReversibleKind(record: RecordKind, action: EventAction): boolean {
-  return isReversibleRecord(record) && reversibleActions.includes(action)
+  return changes !== null && isReversible(record, action) ? Date.parse(at) + Math.min(undoableMs, storedMs) : null
 }
 
 /** The condition of `isGroupDeletion`, with literals, so that the index of these events can be used. */
@@ -211,8 +199,8 @@ async function* readBatch(
 
 /** Returns whether an event is not undone and still can be at `now`, in Unix milliseconds. */
 function isOpen({ record, action, undone_by, created_at, is_known }: StateInBatch, now: number): boolean {
-  const isReversible = isReversibleKind(record as RecordKind, action as EventAction) && Boolean(is_known)
-  return undone_by === null && isReversible && Date.parse(created_at) + undoableMs > now
+  const canReverse = isReversible(record as RecordKind, action as EventAction) && Boolean(is_known)
+  return undone_by === null && canReverse && Date.parse(created_at) + undoableMs > now
 }
 
 /** Which events of a batch are wanted at `now`, in Unix milliseconds. */
@@ -286,7 +274,7 @@ export async function countTypes(
       const { all = 0, undone = 0, open = 0 } = counts.get(`${record}.${action}`) ?? {}
       counts.set(`${record}.${action}`, {
         ...{ record, action, all: all + Number(row.all), undone: undone + Number(row.undone) },
-        open: open + (isReversibleKind(record, action) ? Number(row.open) : 0),
+        open: open + (isReversible(record, action) ? Number(row.open) : 0),
         first: Number(row.first),
       })
       before = Math.min(before, Number(row.first))
@@ -314,16 +302,16 @@ function countsOfPart(account: number, batch: string, before: number, now: numbe
 /** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
 export async function countBatch(db: Db, account: number, batch: string, now: number) {
   const counts = await countTypes(db, account, batch, now)
-  return { open: totalOf(counts, 'open'), all: totalOf(counts, 'all') }
+  return { open: sumCounts(counts, 'open'), all: sumCounts(counts, 'all') }
 }
 
 /** Adds up one figure of a batch. */
-export function totalOf(counts: readonly BatchCount[], figure: 'all' | 'undone' | 'open'): number {
+export function sumCounts(counts: readonly BatchCount[], figure: 'all' | 'undone' | 'open'): number {
   return counts.reduce((sum, count) => sum + count[figure], 0)
 }
 
 /** Returns the account's first events of a batch, or the last ones with `desc`, from that end on. */
-export async function endOfBatch(
+export async function readBatchEnd(
   db: Db,
   account: number,
   batch: string,

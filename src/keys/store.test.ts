@@ -5,7 +5,7 @@ import { newMember } from '../../test/members.ts'
 import { systemActor } from '../access/actor.ts'
 import { scopesOfRole } from '../access/roles.ts'
 import { createAccount } from '../accounts/store.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { listRecordEvents } from '../events/store.ts'
 import { changeRole } from '../members/changes.ts'
 import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -87,7 +87,7 @@ test('throws not_found for another account’s key', async (t) => {
 test('stores each issue, rotation and revocation of a key as an event without the secret', async (t) => {
   const storage = await withKey(t, null)
   const eventsOf = async (id: number) =>
-    (await eventsOfRecord(storage, 1, { record: 'key', id }, 10)).map(({ action, name, changes, kept }) => {
+    (await listRecordEvents(storage, 1, { record: 'key', id }, 10)).map(({ action, name, changes, kept }) => {
       assert.equal(kept, undefined)
       return { action, name, changes }
     })
@@ -108,6 +108,6 @@ test('stores each issue, rotation and revocation of a key as an event without th
 test('a rotation that does not shorten the life of the old key is an event without changes', async (t) => {
   const storage = await withKey(t, day)
   await rotateKey(storage, actor, 1, 7 * day)
-  const [event] = await eventsOfRecord(storage, 1, { record: 'key', id: 1 }, 1)
+  const [event] = await listRecordEvents(storage, 1, { record: 'key', id: 1 }, 1)
   assert.deepEqual([event?.action, event?.changes], ['rotated', {}])
 })

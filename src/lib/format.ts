@@ -13,6 +13,10 @@ export function quantity(value: number, one: string, several = `${one}s`): strin
   return `${formatCount(value)} ${value === 1 ? one : several}`
 }
 
+export function capitalize(text: string): string {
+  return text.replace(/^./, (letter) => letter.toUpperCase())
+}
+
 /** Formats by zone. Creating one takes longer than rendering a page. */
 const exactFormats = new LruCache<string, Intl.DateTimeFormat>(50)
 

@@ -10,7 +10,7 @@ import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
 import { finishAllRemovals } from '../app/actions.ts'
-import { eventsOfRecord, lockEvents } from '../events/store.ts'
+import { listRecordEvents, lockEvents } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
@@ -63,7 +63,7 @@ async function place(t: TestContext) {
   }
   const remove = (id: number) => actions.links.remove(systemActor(account), id, {}, null)
   const deletionOf = async (id: number) =>
-    (await eventsOfRecord(storage, account, { record: 'link', id }, 10)).find(({ action }) => action === 'deleted')
+    (await listRecordEvents(storage, account, { record: 'link', id }, 10)).find(({ action }) => action === 'deleted')
   const restore = async (id: number, { by = account, on = reversals } = {}) =>
     on.undoEvent(systemActor(by), (await deletionOf(id))?.id ?? 0)
   return { ...nodes, maintenance, spaces, actions, reversals, link, click, remove, restore, deletionOf }
@@ -176,8 +176,8 @@ test('a link that has got other tags instead of a deleted one does not get it ba
   const id = await link('sale', { tags })
   const [tag] = await storage.execute(query.selectFrom('tags').select('id').where('name', '=', 't0'))
   await actions.tags.remove(systemActor(account), tag?.id ?? 0, {}, null)
-  const [deletion] = await eventsOfRecord(storage, account, { record: 'tag', id: tag?.id ?? 0 }, 1)
-  const [loss] = await eventsOfRecord(storage, account, { record: 'link', id }, 1)
+  const [deletion] = await listRecordEvents(storage, account, { record: 'tag', id: tag?.id ?? 0 }, 1)
+  const [loss] = await listRecordEvents(storage, account, { record: 'link', id }, 1)
   await actions.links.change(systemActor(account), id, { tags: ['new', ...tags.slice(1)] }, null)
   await reversals.undoEvent(systemActor(account), deletion?.id ?? 0)
   await assert.rejects(reversals.undoEvent(systemActor(account), loss?.id ?? 0), {
@@ -299,7 +299,7 @@ test('a permanent deletion of a link does not wait for its events before the lin
   const actor = systemActor(account)
   const on = { id: domain, name: 'go.acme.com' }
   const { id } = (await insertLink(storage, actor, on, { ...plainLink, alias: 'sale' })).record
-  const events = () => eventsOfRecord(storage, account, { record: 'link', id }, 9)
+  const events = () => listRecordEvents(storage, account, { record: 'link', id }, 9)
   const [creation] = await events()
   const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = other.write(async (tx) => {

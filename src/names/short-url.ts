@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { composeText, decodePercent, foldCase } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 import { findAlias, withoutTypography } from './alias.ts'
@@ -24,6 +25,21 @@ export function encodeAlias(alias: string): string {
 export function formatShortUrl(name: string, shortUrl: ShortUrl): string {
   const slash = name.indexOf('/')
   return shortUrl(name.slice(0, slash), name.slice(slash + 1))
+}
+
+/** Returns the decoded host, with its port, and the decoded path of a short URL, with its slash. */
+export function decodeShortUrl(shortUrl: string): { readonly host: string; readonly path: string } {
+  const [, name = '', port = '', path = ''] = /^(?:https?:\/\/)?([^/:]*)(:\d+)?(.*)$/s.exec(shortUrl) ?? []
+  return { host: (domainToUnicode(name) || name) + port, path: decodeUrl(path) }
+}
+
+/** Returns a URL or a part of it without percent-encoding, if that is valid. */
+export function decodeUrl(text: string): string {
+  try {
+    return decodeURI(text)
+  } catch {
+    return text
+  }
 }
 
 /** Returns whether an http or https URL reaches the short URL. A default port matches any port, as with a proxy. */

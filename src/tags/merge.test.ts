@@ -9,7 +9,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removals } from '../app/actions.ts'
 import { finishRemoval } from '../events/removal.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { listRecordEvents } from '../events/store.ts'
 import { lockLinks } from '../links/store.ts'
 import { openPostgres } from '../storage/postgres/open.ts'
 import { beginTagMerge, insertTag } from './store.ts'
@@ -86,7 +86,7 @@ test('the return of a tag throws name_taken if another transaction stores its na
   const actor = systemActor(account)
   const { actions, reversals } = actionsOn(storage)
   await actions.tags.remove(actor, a, {}, null)
-  const [event] = await eventsOfRecord(storage, account, { record: 'tag', id: a }, 1)
+  const [event] = await listRecordEvents(storage, account, { record: 'tag', id: a }, 1)
   await client.query('begin')
   await client.query(
     `insert into tags (account_id, name, name_folded, color, created_at, updated_at) values ($1, 'A', 'a', 1, '', '')`,

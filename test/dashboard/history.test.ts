@@ -60,7 +60,7 @@ for (const [event, sentence] of [
   [{ changes: { domain_id: [1, 9_998] } }, 'moved go.acme.com/summer to a deleted domain'],
   [{ changes: { url, title: ['a', 'b'], notes: [null, 'c'] } }, 'changed 3 fields of go.acme.com/summer'],
   [{ action: 'deleted' }, 'deleted go.acme.com/summer'],
-  [{ action: 'deleted', changes: null }, 'deleted go.acme.com/summer'],
+  [{ action: 'deleted', changes: null }, 'deleted go.acme.com/summer permanently'],
   [{ action: 'restored' }, 'restored go.acme.com/summer'],
   [{ action: 'clicks_deleted' }, 'deleted the statistics of go.acme.com/summer'],
   [{ name: 'xn--bcher-kva.example/été' }, 'changed bücher.example/été'],
@@ -352,7 +352,7 @@ test('says why a change can’t be undone', async (t) => {
   await record(person(account), link({ action: 'clicks_deleted' }))
   assert.match((await browser.open('/app/history')).text, /Can’t be undone/)
   await record(person(account), link({ action: 'deleted', changes: null }))
-  assert.match((await browser.open('/app/history')).text, /Deleted permanently/)
+  assert.match((await browser.open('/app/history')).text, /deleted \S+ permanently .*Can’t be undone/)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 31 * 86_400_000 })
   await record(person(account), link({ action: 'deleted' }))
   t.mock.timers.reset()

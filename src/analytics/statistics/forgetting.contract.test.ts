@@ -22,7 +22,7 @@ import { eventually } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
 import { dayText, timeOfHour, toUtcDay } from '../../accounts/calendar.ts'
-import { eventsOfRecord } from '../../events/store.ts'
+import { listRecordEvents } from '../../events/store.ts'
 import { countPeople, dimensions, maxValues, other } from '../day.ts'
 
 const app = await startApp()
@@ -70,7 +70,7 @@ describe('DELETE /links/{id}/clicks', () => {
     const { id, alias } = await place.link()
     for (let day = 0; day < 20; day++) await addClicks(storage, id, today - day, dayWith([person, bot]))
     for (let n = 0; n < 2; n++) assert.equal(await forget(place, id), 204)
-    const [event, ...others] = await eventsOfRecord(storage, place.account, { record: 'link', id }, 10)
+    const [event, ...others] = await listRecordEvents(storage, place.account, { record: 'link', id }, 10)
     assert.deepEqual([event?.action, event?.changes], ['clicks_deleted', { clicks: [20, 0] }])
     assert.deepEqual([event?.name, event?.actor.kind], [`${place.domain.name}/${alias}`, 'key'])
     assert.ok(event?.requestId)

@@ -2,8 +2,7 @@ import { area, line } from 'd3-shape'
 import type { Counts } from '../../analytics/day.ts'
 import type { Bucket } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
-import { formatCount, quantity } from '../../lib/format.ts'
-import { capitalize } from '../parts/format.ts'
+import { capitalize, formatCount, quantity } from '../../lib/format.ts'
 import {
   type Axis,
   type BucketTable,

@@ -2,37 +2,36 @@
 
 import { type Actor, allows } from '../../access/actor.ts'
 import { domainRecords } from '../../domains/store.ts'
-import type { RecordKind } from '../../events/event.ts'
 import { mayReverse } from '../../events/reversal.ts'
 import {
   countTypes,
-  endOfBatch,
-  eventsOfRecord,
   findEvent,
   findReversals,
+  listRecordEvents,
+  readBatchEnd,
   type StoredEvent,
-  totalOf,
+  sumCounts,
   undoableUntil,
 } from '../../events/store.ts'
+import { readAddresses, sampleSize } from '../../history/sentences.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import { findLinkNames } from '../../links/link-list.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
+import type { RecordKind } from '../../record-kinds.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { tagRecords } from '../../tags/store.ts'
 import { postButton, type Viewer } from '../parts/buttons.ts'
 import {
   actorName,
-  addressesIn,
   type Batch,
-  batchDeedOf,
   type ChangeContext,
-  changedValues,
-  deedOf,
   type KnownRecord,
-  refOf,
-  sampleSize,
+  keyRecord,
+  renderBatch,
+  renderChange,
+  renderValues,
 } from '../parts/changes.ts'
 import { timeAgo } from '../parts/format.ts'
 
@@ -72,12 +71,12 @@ export async function loadEntryContext(
 ): Promise<EntryContext> {
   const { account } = viewer
   const refs = new Map<string, readonly [RecordKind, unknown]>()
-  const refer = (record: RecordKind, id: unknown) => refs.set(refOf(record, id), [record, id])
+  const refer = (record: RecordKind, id: unknown) => refs.set(keyRecord(record, id), [record, id])
   for (const { record, recordId, changes } of events) {
     if (record !== 'link') refer(record, recordId)
     for (const id of changes?.space_id ?? []) refer('space', id)
     for (const id of changes?.domain_id ?? []) refer('domain', id)
-    for (const { domain_id } of (changes?.addresses ?? []).flatMap(addressesIn)) refer('domain', domain_id)
+    for (const { domain_id } of (changes?.addresses ?? []).flatMap(readAddresses)) refer('domain', domain_id)
   }
   const ids = events.map(({ id }) => id)
   const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
@@ -91,7 +90,7 @@ export async function loadEntryContext(
   const known = new Map<string, KnownRecord>(
     found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])),
   )
-  for (const id of links.keys()) known.set(refOf('link', id), { name: '' })
+  for (const id of links.keys()) known.set(keyRecord('link', id), { name: '' })
   const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
   return { shortUrl, timeZone, known, reversals: new Map(byId), undoing, next, now: Date.now(), viewer }
 }
@@ -126,10 +125,10 @@ export async function loadBatch(
   most = Number.POSITIVE_INFINITY,
 ): Promise<Batch | null> {
   const counts = await countTypes(db, account, id, Date.now(), most + 1)
-  if (totalOf(counts, 'all') < 2) return null
-  const ends = (['asc', 'desc'] as const).map((order) => endOfBatch(db, account, id, order, sampleSize))
+  if (sumCounts(counts, 'all') < 2) return null
+  const ends = (['asc', 'desc'] as const).map((order) => readBatchEnd(db, account, id, order, sampleSize))
   const sample = new Map((await Promise.all(ends)).flat().map((event) => [event.id, event]))
-  return { counts, isLarger: totalOf(counts, 'all') > most, sample: [...sample.values()] }
+  return { counts, isLarger: sumCounts(counts, 'all') > most, sample: [...sample.values()] }
 }
 
 /** Returns an entry for each batch of the events. */
@@ -147,12 +146,12 @@ export function entryList(entries: readonly Entry[], context: EntryContext): Htm
 
 function renderEntry({ event, batch }: Entry, context: EntryContext): Html {
   if (batch === null) {
-    return html`${headOf(event, deedOf(event, context), eventControl(event, context), context)}${changedValues(event, context)}`
+    return html`${headOf(event, renderChange(event, context), eventControl(event, context), context)}${renderValues(event, context)}`
   }
-  const total = totalOf(batch.counts, 'all')
+  const total = sumCounts(batch.counts, 'all')
   const all = batch.isLarger ? `more than ${quantity(countedInEntry, 'change')}` : quantity(total, 'change')
   const shown = batch.sample.slice(0, sampleSize)
-  const rows = shown.map((each) => html`<li><p>${deedOf(each, context)}</p>${changedValues(each, context)}</li>`)
+  const rows = shown.map((each) => html`<li><p>${renderChange(each, context)}</p>${renderValues(each, context)}</li>`)
   const more =
     total > shown.length
       ? html`<p><a href="${batchPage(event.batchId)}">Show all ${batch.isLarger ? 'changes' : all}</a></p>`
@@ -163,7 +162,7 @@ function renderEntry({ event, batch }: Entry, context: EntryContext): Html {
 
 /** Renders the sentence about a batch, with its button. */
 export function batchHead(event: StoredEvent, batch: Batch, context: EntryContext): Html {
-  return headOf(event, batchDeedOf(batch, context), batchControl(event, batch, context), context)
+  return headOf(event, renderBatch(batch, context), batchControl(event, batch, context), context)
 }
 
 function headOf({ id, actor, at }: StoredEvent, deed: Html, control: Part, { now, undoing }: EntryContext): Html {
@@ -195,7 +194,7 @@ function eventControl(event: StoredEvent, context: EntryContext): Html | null {
 
 /** Says in a few words why an event can't be undone; null if it can. */
 function whyNot(event: StoredEvent, { reversals, now }: EntryContext): Html | null {
-  const { undoneBy, changes, action } = event
+  const { undoneBy } = event
   const note = (words: Part) => html`<span class="muted small">${words}</span>`
   if (undoneBy !== null) {
     const reversal = reversals.get(undoneBy)
@@ -204,12 +203,12 @@ function whyNot(event: StoredEvent, { reversals, now }: EntryContext): Html | nu
     return note(html`<a href="${batchPage(batchId)}">Undone by ${actorName(actor)}</a> ${timeAgo(at, now)}`)
   }
   const until = undoableUntil(event)
-  if (until === null) return note(changes === null && action === 'deleted' ? 'Deleted permanently' : 'Can’t be undone')
+  if (until === null) return note('Can’t be undone')
   return until <= now ? note('Too old to undo') : null
 }
 
 function batchControl(event: StoredEvent, { counts, sample, isLarger }: Batch, context: EntryContext): Part {
-  const [open, undone] = [totalOf(counts, 'open'), totalOf(counts, 'undone')]
+  const [open, undone] = [sumCounts(counts, 'open'), sumCounts(counts, 'undone')]
   const fields = { batch: event.batchId }
   const progress = `Undo: ${formatCount(undone)} of ${formatCount(open + undone)} done`
   // The first events of a batch are the last to be undone.
@@ -244,8 +243,8 @@ export async function historyOf(source: Source, viewer: Actor, subject: Subject,
   const { storage } = source
   // The first event is the creation, unless that was before there were events.
   const [latest, [first]] = await Promise.all([
-    eventsOfRecord(storage, account, subject, shownOfRecord + 1),
-    eventsOfRecord(storage, account, subject, 1, 'asc'),
+    listRecordEvents(storage, account, subject, shownOfRecord + 1),
+    listRecordEvents(storage, account, subject, 1, 'asc'),
   ])
   const shown = latest.slice(0, shownOfRecord)
   const context = await loadEntryContext(source, viewer, shown, next)

@@ -4,14 +4,16 @@ import type { Actor } from '../../access/actor.ts'
 import { Calendar, dayText } from '../../accounts/calendar.ts'
 import { Failure } from '../../errors.ts'
 import type { Reversals } from '../../events/reversal.ts'
-import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
+import { batchIdRule, type EventsQuery, eventsQuery, readEventPage } from '../../events/schema.ts'
 import { findEvent, listBatches, listStoredEvents, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
+import { labelField } from '../../history/sentences.ts'
 import { failures } from '../../http/failures.ts'
 import { type Html, html } from '../../http/html.ts'
 import { quantity } from '../../lib/format.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
+import { kinds, recordKinds, typeNames } from '../../record-kinds.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { Violation } from '../../violations.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
@@ -19,7 +21,7 @@ import type { Notice } from '../notice-messages.ts'
 import { withdrawOffer } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { attributes, hiddenFields, linkButton, type Viewer } from '../parts/buttons.ts'
-import { actorName, type ChangeContext, labelOf, thingOf } from '../parts/changes.ts'
+import { actorName, type ChangeContext, renderRecord } from '../parts/changes.ts'
 import { type Choice, formMessages } from '../parts/fields.ts'
 import { formatDay } from '../parts/format.ts'
 import { newLinkActions } from '../parts/link-actions.ts'
@@ -66,7 +68,7 @@ async function historyPage(request: PageRequest, services: Services): Promise<Pa
   const shown = { title: 'History', section: 'history' } as const
   const { violations } = eventsQuery.read(query)
   const faults = violations.filter(({ field }) => Object.hasOwn(dateLabels, field) && typeof query[field] === 'string')
-  const list = new ListState(historyHome, query, formWithout(faults), (read) => eventPageOf(read, calendar))
+  const list = new ListState(historyHome, query, formWithout(faults), (read) => readEventPage(read, calendar))
   if (faults.length > 0)
     return { ...shown, body: html`${filterForm(list)}<div id="results" class="results">${badDates(faults)}</div>` }
   const { record, type, record_id, batch_id } = list.query
@@ -135,24 +137,7 @@ function dayHeading(day: number, calendar: Calendar): string {
   return age === 0 ? `Today, ${text}` : age === 1 ? `Yesterday, ${text}` : text
 }
 
-const recordNames: Readonly<Record<NonNullable<EventsQuery['record']>, string>> = {
-  ...{ link: 'Links', domain: 'Domains', space: 'Spaces', tag: 'Tags', key: 'API keys' },
-  ...{ member: 'People', invitation: 'Invitations', account: 'Account', import: 'Imports' },
-}
-
-const typeNames: Readonly<Record<NonNullable<EventsQuery['type']>, string>> = {
-  ...{ 'link.created': 'Link created', 'link.updated': 'Link changed', 'link.deleted': 'Link deleted' },
-  ...{ 'link.restored': 'Link restored', 'link.clicks_deleted': 'Statistics deleted' },
-  ...{ 'domain.created': 'Domain added', 'domain.updated': 'Domain changed', 'domain.deleted': 'Domain deleted' },
-  ...{ 'domain.restored': 'Domain restored', 'space.created': 'Space created', 'space.updated': 'Space changed' },
-  ...{ 'space.deleted': 'Space deleted', 'space.restored': 'Space restored', 'tag.created': 'Tag created' },
-  ...{ 'tag.updated': 'Tag changed', 'tag.deleted': 'Tag deleted', 'tag.restored': 'Tag restored' },
-  ...{ 'tag.merged': 'Tag merged', 'key.created': 'API key created', 'key.rotated': 'API key rotated' },
-  ...{ 'key.revoked': 'API key revoked', 'account.updated': 'Account changed' },
-  ...{ 'member.joined': 'Member joined', 'member.updated': 'Member changed', 'member.removed': 'Member removed' },
-  ...{ 'invitation.created': 'Invitation created', 'invitation.deleted': 'Invitation deleted' },
-  ...{ 'import.applied': 'Import applied', 'import.undone': 'Import undone' },
-}
+const recordTitles = Object.fromEntries(recordKinds.map((kind) => [kind, kinds[kind].title]))
 
 const actorNames: Readonly<Record<NonNullable<EventsQuery['actor']>, string>> = {
   ...{ member: 'People', key: 'API keys', command: 'Command line', system: 'Waymark' },
@@ -166,7 +151,7 @@ function choices(any: string, names: Readonly<Record<string, string>>): Choice[]
 function filterForm(list: EventList): Html {
   const { record_id, actor_id } = list.query
   const filters: readonly Pick<Filter, 'control'>[] = [
-    ...(record_id === null ? [selectFilter(list, 'record', 'Records', choices('All records', recordNames))] : []),
+    ...(record_id === null ? [selectFilter(list, 'record', 'Records', choices('All records', recordTitles))] : []),
     selectFilter(list, 'type', 'Changes', choices('All changes', typeNames)),
     ...(actor_id === null ? [selectFilter(list, 'actor', 'Made by', choices('Made by anyone', actorNames))] : []),
     ...Object.entries(dateLabels).map(([name, label]) => dateFilter(list, name, label)),
@@ -191,7 +176,7 @@ function chips(list: EventList, [first]: readonly StoredEvent[], context: Change
   const { record, record_id, actor, actor_id, batch_id } = list.query
   const chip = (words: Html, without: Readonly<Record<string, null>>) =>
     html`<span class="state">Only ${words} </span> <a class="small" href="${list.href(without)}">Show others, too</a>`
-  return html`${record_id && chip(first ? thingOf(first, context) : html`${record} ${record_id}`, { record: null, record_id: null })}
+  return html`${record_id && chip(first ? renderRecord(first, context) : html`${record} ${record_id}`, { record: null, record_id: null })}
 ${actor_id && chip(first ? actorName(first.actor) : html`${actor} ${actor_id}`, { actor: null, actor_id: null })}
 ${batch_id && chip(html`changes made together`, { batch_id: null })}`
 }
@@ -225,7 +210,7 @@ async function undo(request: PageRequest, services: Services): Promise<PageConte
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
   const context = await loadEntryContext({ ...services, timeZone: formZone(request) }, actor, of, page)
-  const rows = shown.map((each) => html`<li>${thingOf(each.event, context)}: ${reasonOf(each)}</li>`)
+  const rows = shown.map((each) => html`<li>${renderRecord(each.event, context)}: ${reasonOf(each)}</li>`)
   const others = failed - shown.length
   const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null
   const title =
@@ -242,7 +227,7 @@ function noticeOf(count: number, failed: number): Notice {
 
 /** Returns why a change stayed, with the labels of forms. */
 function reasonOf({ event: { record }, failure: { message, facts } }: Stayed): string {
-  return facts.violations ? formMessages(facts.violations, (field) => labelOf(record, field)).join(' ') : message
+  return facts.violations ? formMessages(facts.violations, (field) => labelField(record, field)).join(' ') : message
 }
 
 async function undoEvent({ reversals, storage }: Services, actor: Actor, id: number) {

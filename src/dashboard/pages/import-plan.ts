@@ -8,6 +8,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/refusals.ts'
 import { type Import, type ImportOptions, importOptions, leftOut, type Outcome } from '../../imports/schema.ts'
+import { nameOrigin } from '../../imports/source-names.ts'
 import type { Decision, ListedRow } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
@@ -16,10 +17,10 @@ import { Refusal, type Violation } from '../../violations.ts'
 import { type Choices, loadChoices, spaceChoice } from '../choices.ts'
 import type { PageContent, PageRequest } from '../page.ts'
 import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
-import { changedValues } from '../parts/changes.ts'
+import { renderValues } from '../parts/changes.ts'
 import { checkbox, collapsibleSection, FormState, radioGroup, selectField, textField } from '../parts/fields.ts'
 import { formatDay } from '../parts/format.ts'
-import { countRows, importSteps, lossText, openHosts, originOf } from '../parts/imports.ts'
+import { countRows, importSteps, lossText, openHosts } from '../parts/imports.ts'
 import { destination, truncateMiddle } from '../parts/links.ts'
 import { notice } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -119,8 +120,8 @@ ${lossList(record)}${isWriter ? form : null}
 ${await previewSection(stored, record, request, services)}${await rowsSection(stored, request, services)}
 ${isWriter ? planButtons(stored) : null}`
   return {
-    title: `Import ${originOf(record.source)}: plan`,
-    heading: `Import ${originOf(record.source)}`,
+    title: `Import ${nameOrigin(record.source)}: plan`,
+    heading: `Import ${nameOrigin(record.source)}`,
     section: 'links',
     action: isWriter ? linkButton({ label: 'Start over', href: '/app/import' }) : null,
     body,
@@ -343,7 +344,7 @@ async function previewSection(
 function changesOf({ changes, linkId }: Decision, timeZone: string, { shortUrl }: RowServices): Html | null {
   if (changes === null) return null
   const event = { record: 'link', action: 'updated', recordId: linkId ?? 0, name: '', changes } as const
-  return changedValues(event, { known: new Map(), timeZone, shortUrl })
+  return renderValues(event, { known: new Map(), timeZone, shortUrl })
 }
 
 function linkTable(rows: readonly ListedRow[], { options }: StoredImport, { shortUrl }: RowServices): Html {

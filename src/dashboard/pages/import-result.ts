@@ -7,6 +7,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { proofResults } from '../../imports/proof.ts'
 import { findHosts } from '../../imports/proofs/store.ts'
 import type { Import } from '../../imports/schema.ts'
+import { nameOrigin } from '../../imports/source-names.ts'
 import type { ListedAddress } from '../../imports/staging/store.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import type { DomainChecks } from '../../reachability/checks.ts'
@@ -15,7 +16,7 @@ import { livePart } from '../frame.ts'
 import type { PageContent, PageRequest } from '../page.ts'
 import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { timeAgo } from '../parts/format.ts'
-import { importSteps, originOf, reasonText, resultNames, unreachableText } from '../parts/imports.ts'
+import { importSteps, reasonText, resultNames, unreachableText } from '../parts/imports.ts'
 import { destination } from '../parts/links.ts'
 import { confirmLink } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -41,12 +42,12 @@ export async function resultPage(
 ${isApplied ? html`${await proofSection({ stored, record }, request, services)}${await dnsSection(record, request, services)}` : null}
 ${state === 'undone' ? null : await rowsSection(stored, request, services)}`
   const isRunning = stored.job !== null
-  return { title: `Import ${originOf(source)}`, section: 'links', body, isRefreshed: isRunning }
+  return { title: `Import ${nameOrigin(source)}`, section: 'links', body, isRefreshed: isRunning }
 }
 
 /** Renders an import whose file is being read, or can't be imported. */
 export function readingPage({ source, error, rows }: Import): PageContent {
-  const shown = { title: `Import ${originOf(source)}`, section: 'links' } as const
+  const shown = { title: `Import ${nameOrigin(source)}`, section: 'links' } as const
   if (error === null) {
     const label = 'Rows read'
     const bar = html`<p>${label}: ${formatCount(rows)}</p><progress aria-label="${label}"></progress>`

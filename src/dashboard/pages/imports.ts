@@ -8,6 +8,7 @@ import { sources } from '../../imports/file-row.ts'
 import { vendors } from '../../imports/refusals.ts'
 import { importPageOf, planInTurn } from '../../imports/routes.ts'
 import { type Import, importOperations, importOptions, leftOut, maxFileBytes } from '../../imports/schema.ts'
+import { nameOrigin, sourceNames } from '../../imports/source-names.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
@@ -19,7 +20,7 @@ import { idParam, type PageContent, type PageRequest, type Pages, Redirect } fro
 import { onceField, submitButton } from '../parts/buttons.ts'
 import { FormState, fileField, selectField, textArea, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
-import { importSteps, originOf, sourceNames, stateNames } from '../parts/imports.ts'
+import { importSteps, stateNames } from '../parts/imports.ts'
 import { addDomainFirst, confirmation } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { accountZone, timeZoneField } from '../parts/time-zones.ts'
@@ -232,7 +233,7 @@ function undoQuestion({ stored, record }: { readonly stored: StoredImport; reado
   const { store, rename, update } = record.outcomes
   const links = quantity(store + rename, 'link')
   return confirmation({
-    title: `Undo the import ${originOf(record.source)}?`,
+    title: `Undo the import ${nameOrigin(record.source)}?`,
     section: 'links',
     action: `${home}/${stored.id}/undo`,
     consequences: [

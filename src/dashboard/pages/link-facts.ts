@@ -9,7 +9,7 @@ import { isLinkable } from '../../names/web-url.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { attributes } from '../parts/buttons.ts'
-import { shownValue } from '../parts/changes.ts'
+import { renderValue } from '../parts/changes.ts'
 import { dayElement, exactTimeElement, timeAgo } from '../parts/format.ts'
 import { breakableUrl, destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
 import { ruleList } from '../parts/rules.ts'
@@ -105,7 +105,7 @@ const plain = fields.filter((field) => !described.has(field))
 /** Returns the values of the other fields; null if they are empty. */
 function plainFacts(link: Link, { timeZone, notes }: LinkContext): Fact[] {
   const context = { known: new Map(), timeZone }
-  const shown = (field: (typeof plain)[number]) => html`${shownValue(field, link[field], context)}${notes(field)}`
+  const shown = (field: (typeof plain)[number]) => html`${renderValue(field, link[field], context)}${notes(field)}`
   return plain.map((field) => [linkLabels[field], link[field] ? shown(field) : null])
 }
 

@@ -3,6 +3,7 @@
 import { recentDays } from '../../accounts/calendar.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
+import { capitalize } from '../../lib/format.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
 import { Ticks } from '../../lib/ticks.ts'
 import { findBulkLinks } from '../../links/bulk.ts'
@@ -14,7 +15,6 @@ import { spaceRecords } from '../../spaces/store.ts'
 import type { PageRequest as ListPage, Storage } from '../../storage/port.ts'
 import { linkFilePath, linkListState } from '../link-list.ts'
 import type { PageRequest, Pages } from '../page.ts'
-import { capitalize } from '../parts/format.ts'
 import { byteOrderMark, csvHeaders } from '../statistics/csv.ts'
 
 interface Services {

@@ -4,7 +4,7 @@ import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { formatCount, quantity } from '../../lib/format.ts'
+import { capitalize, formatCount, quantity } from '../../lib/format.ts'
 import { endingDays, idleDays, maxTags, statuses } from '../../links/link.ts'
 import { listWithExactFirst } from '../../links/link-list.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
@@ -31,7 +31,7 @@ import {
   type Viewer,
 } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
-import { capitalize, listed, timeAgo } from '../parts/format.ts'
+import { listed, timeAgo } from '../parts/format.ts'
 import { matchingBox, newLinkActions, selectedActions, settingItems } from '../parts/link-actions.ts'
 import {
   destination,

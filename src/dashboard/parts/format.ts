@@ -16,10 +16,6 @@ export function formatPercent(share: number): string {
   return (Math.abs(share) < 0.1 ? fine : whole).format(share)
 }
 
-export function capitalize(text: string): string {
-  return text.replace(/^./, (letter) => letter.toUpperCase())
-}
-
 /** Renders parts with commas between them, or with another word before the last. */
 export function listed(parts: readonly Part[], beforeLast = ', '): Html {
   const separator = (at: number) => (at === 0 ? '' : at === parts.length - 1 ? beforeLast : ', ')

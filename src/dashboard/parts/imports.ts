@@ -1,22 +1,12 @@
 /** What pages say about imports. */
 import { type Html, html } from '../../http/html.ts'
-import type { LossKind, Source } from '../../imports/file-row.ts'
+import type { LossKind } from '../../imports/file-row.ts'
 import type { UnreachableReason } from '../../imports/old-service.ts'
 import type { ProofResult } from '../../imports/proof.ts'
 import { type ImportState, isLeftOut, type Outcome } from '../../imports/schema.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { quantity } from '../../lib/format.ts'
 import { linkLabels } from '../../links/schema.ts'
-
-export const sourceNames: Readonly<Record<Source | 'auto', string>> = {
-  ...{ auto: 'Recognize the service', bitly: 'Bitly', yourls: 'YOURLS', kutt: 'Kutt', shlink: 'Shlink', dub: 'Dub' },
-  ...{ rebrandly: 'Rebrandly', short_io: 'Short.io', phpshort: 'phpShort', csv: 'Spreadsheet or Waymark' },
-}
-
-/** Returns the words after "the import": "from Bitly". */
-export function originOf(source: Source): string {
-  return source === 'csv' ? 'of a spreadsheet' : `from ${sourceNames[source]}`
-}
 
 export const stateNames: Readonly<Record<ImportState, string>> = {
   ...{ planning: 'Being read', failed: 'Failed', planned: 'Plan', applying: 'Importing', applied: 'Imported' },

@@ -1,17 +1,17 @@
-import { domainToUnicode } from 'node:url'
 import { dayMs, recentDays } from '../../accounts/calendar.ts'
 import { colors } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { formatCount, quantity } from '../../lib/format.ts'
+import { capitalize, formatCount, quantity } from '../../lib/format.ts'
 import { endingDays, type Lifetime, type Status } from '../../links/link.ts'
+import { decodeShortUrl, decodeUrl } from '../../names/short-url.ts'
 import { isWebUrl } from '../../names/web-url.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { countedMatches } from '../../storage/port.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
-import { capitalize, timeAgo } from './format.ts'
+import { timeAgo } from './format.ts'
 
 /** The maximum length of a host. */
 const maxHost = 48
@@ -29,27 +29,18 @@ export function shortUrlLink(shortUrl: string, href: string, className = 'short-
 
 /** Formats a short link in at most 60 characters: "bücher.example/été". */
 export function shortUrlText(shortUrl: string): string {
-  const { host, path } = partsOf(shortUrl)
+  const { host, path } = decodeShortUrl(shortUrl)
   return truncateMiddle(host + path, 60)
 }
 
 /** Returns the decoded host in at most 48 characters, and the whole decoded path with its slash. */
 export function shortUrlParts(shortUrl: string) {
-  const { host, path } = partsOf(shortUrl)
-  return { host: truncateMiddle(host, maxHost), path }
+  const { host, path } = decodeShortUrl(shortUrl)
+  return { host: truncateHost(host), path }
 }
 
-function partsOf(shortUrl: string) {
-  const [, name = '', port = '', path = ''] = /^(?:https?:\/\/)?([^/:]*)(:\d+)?(.*)$/s.exec(shortUrl) ?? []
-  return { host: (domainToUnicode(name) || name) + port, path: decoded(path) }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURI(text)
-  } catch {
-    return text
-  }
+export function truncateHost(host: string): string {
+  return truncateMiddle(host, maxHost)
 }
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
@@ -108,7 +99,7 @@ function urlParts(url: string) {
   if (parsed === null) return { host: '', path: url, query: '' }
   // Without the scheme, an address or a number would not tell what it opens.
   const host = isWebUrl(url) ? parsed.host : parsed.protocol + (parsed.host === '' ? '' : `//${parsed.host}`)
-  return { host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
+  return { host, path: decodeUrl(parsed.pathname.replace(/^\/$/, '')), query: decodeUrl(parsed.search) }
 }
 
 interface LinkState extends Pick<Lifetime, 'active_period_start_at' | 'active_period_end_at' | 'clicks_limit'> {

@@ -1,10 +1,12 @@
 /** How pages show people: the roles to choose from, the ways to sign in, and sessions. */
+
 import { roleDescriptions, roles } from '../../access/roles.ts'
 import { type Html, html } from '../../http/html.ts'
+import { capitalize } from '../../lib/format.ts'
 import type { Member } from '../../members/schema.ts'
 import type { ListedSession } from '../../sessions/store.ts'
 import { type FormState, radioGroup } from './fields.ts'
-import { capitalize, timeAgo } from './format.ts'
+import { timeAgo } from './format.ts'
 import { table } from './table.ts'
 
 const roleChoices = roles.map((role) => ({
