@@ -2,7 +2,8 @@
  * The storage engine of the tests in this process. Tests that open their database here run on SQLite, and on PostgreSQL with
  * `TEST_ENGINE=postgres`. The files `*on-postgres.isolated.test.ts` run some of them again on PostgreSQL.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -32,7 +33,28 @@ export async function newLocation(later: Later, engine = chosen): Promise<Storag
   }
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
   later(() => rm(folder, { recursive: true, force: true }))
-  return { engine, path: join(folder, 'test.db') }
+  const path = join(folder, 'test.db')
+  await copyMigrated(path)
+  return { engine, path }
+}
+
+/** The path of a migrated, empty database. */
+let migrated: Promise<string> | undefined
+
+/** Copies a migrated, empty database, and makes it another instance. Migrating takes ten times as long. */
+async function copyMigrated(path: string): Promise<void> {
+  migrated ??= migrateOnce()
+  await copyFile(await migrated, path)
+  using database = new DatabaseSync(path)
+  database.exec('update instance set database_id = lower(hex(randomblob(16))), challenge_key = randomblob(32)')
+}
+
+async function migrateOnce(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'migrated.db')
+  await (await openStorage({ engine: 'sqlite', path })).close()
+  return path
 }
 
 /** Opens such a database, and closes it `later`. */
