@@ -97,7 +97,7 @@ test('restores the database of the backup, and keeps the previous one with its l
   assert.deepEqual(found.body.meta.total, 2)
 })
 
-test('restores people with their sessions, sign-in links and invitations, also those who were removed', async (t) => {
+test('restores people with their sessions, sign-in links and invitations, including removed members', async (t) => {
   const place = newPlace(t)
   const opened = () => openStorage({ engine: 'sqlite', path: place.path })
   const before = await opened()

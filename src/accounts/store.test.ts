@@ -5,7 +5,7 @@ import { systemActor } from '../access/actor.ts'
 import { listRecordEvents } from '../events/store.ts'
 import { adoptTimeZones, createAccount, findAccount, updateAccount } from './store.ts'
 
-test('stores the changed fields of an account as an event, and nothing if no field changes', async (t) => {
+test('stores changed account fields as an event, and nothing if no field changes', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   const { id } = await createAccount(storage, 'Acme')
   const actor = systemActor(id)

@@ -116,7 +116,7 @@ test('counts clicks of all rules as clicks without a rule in groups', () => {
   )
 })
 
-test('subtracts nothing from a day that was deleted and started again', () => {
+test('subtracts nothing from a deleted day that has started again', () => {
   const [facts, less] = [emptyDay(), emptyDay()]
   ensureHour(facts, 9).people = 1
   Object.assign(ensureHour(less, 9), { people: 2, unique: 1 })

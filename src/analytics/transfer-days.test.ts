@@ -78,7 +78,7 @@ test('imports days by the domain and alias of their links', async (t) => {
   assert.deepEqual(await importText(storage, text), { ...whole, stored: 0, known: 3 })
 })
 
-test('rejects days of links that the account lacks, with a fix in the message', async (t) => {
+test('rejects days if the account lacks their link, with a fix in the message', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   await addClicks(storage, links[0] as number, day, people)
   const { id: other } = await createAccount(storage, 'Other')
@@ -174,7 +174,7 @@ test('keeps totals equal to the sums of days after any imports', async () => {
   )
 })
 
-test('moves and deletes days of links after an interrupted import', async (t) => {
+test('moves and deletes link days after an interrupted import', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   const [sale = 0, other = 0] = links
   const space = await newSpace(storage, 1, 'Red')

@@ -240,7 +240,7 @@ test('accepts a line with only hours, and recognizes a repeated day', async (t) 
   assert.deepEqual([clicks, previews], [2, 3])
 })
 
-test('rejects days of a link that was deleted during the import', async (t) => {
+test('rejects days if their link was deleted during the import', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
   await store.write(1, [click(one)])

@@ -27,7 +27,7 @@ async function newHistory() {
 }
 
 describe('GET /events', () => {
-  test('returns the records, newest first, with the short URL of a link and the name of any other record', async () => {
+  test('returns the records, newest first, with each link’s short URL and any other record’s name', async () => {
     const { account, send, store } = await newHistory()
     const by = keyActor(account)
     await store(by, {}, { record: 'tag', action: 'created', id: 4, name: 'a/b', changes: { name: [null, 'a/b'] } })

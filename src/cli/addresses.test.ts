@@ -8,7 +8,7 @@ const { say, run, json } = await newPlace(newBench())
 await json('domains create go.acme.com')
 await json('domains create old.acme.com')
 
-test('adds, lists and deletes the further addresses of a link', async () => {
+test('adds, lists and deletes a link’s further addresses', async () => {
   await say('links create acme.com/summer --alias summer')
   assert.match(await say('links add-address summer --alias Sommer --exact true'), /\/\/go\.acme\.com(:\d+)?\/Sommer$/)
   const { short_url, domain_id } = await json('links add-address summer --domain old.acme.com --alias 2025')

@@ -143,7 +143,7 @@ test('returns 1 or 2 with a message for each option, and stores nothing', async 
   await fails('links list', 2, /^The database has several accounts\. Choose one with --account ID\. /)
 })
 
-test('creates and updates links with every field of the API, and filters lists by tags and archived', async (t) => {
+test('creates and updates links with every API field, and filters lists by tags and archived', async (t) => {
   const { say, json } = await newPlace(t)
   const options = "--tag Sale --tag 'print, Sale' --notes 'For Ana' --redirect-status 301"
   const created = await json(`links create https://acme.com --alias a ${options}`)

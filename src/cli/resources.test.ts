@@ -121,7 +121,7 @@ test('names the argument, the rule and the next step in each error', async (t) =
   }
 })
 
-test('shows the clicks of the account, a link, a domain, a space or a tag', async (t) => {
+test('shows clicks for the account, a link, a domain, a space or a tag', async (t) => {
   const { storage, say, json, fails } = await newPlace(t)
   await say('domains create go.acme.com')
   await say('spaces create Summer')

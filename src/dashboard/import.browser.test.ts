@@ -102,7 +102,7 @@ test('shows differences when the check of the old links ends, without a reload',
   assert.deepEqual(complaints, [])
 })
 
-test('imports without scripts, and loads the page again while the work goes on', { skip }, async () => {
+test('imports without scripts, and loads the page again while the work continues', { skip }, async () => {
   const app = await startApp()
   await app.send('POST', '/api/v1/domains', { json: { name: host } })
   const { page } = await openWindow({ javaScriptEnabled: false })

@@ -46,7 +46,7 @@ test('creates, finds, deletes and restores records with only the keyboard, whose
   assert.deepEqual(complaints, [])
 })
 
-test('has no shortcut for a new link for those who can’t create one', { skip }, async () => {
+test('has no shortcut for a new link unless the member can create links', { skip }, async () => {
   const { page, complaints } = await openWindow()
   await signIn(await startApp(), page, '/app', { role: 'viewer' })
   await page.getByText('Adding one needs the role admin.').waitFor()

@@ -103,7 +103,7 @@ test('shows aliases, tags and statuses whole in expired, ending, used-up and tag
   assert.deepEqual(complaints, [])
 })
 
-test('highlights a filter as soon as it is chosen, and shows its whole text', { skip }, async () => {
+test('highlights a chosen filter immediately, and shows its whole text', { skip }, async () => {
   const { page } = await visit('/app/links')
   const status = page.getByLabel('Status')
   const colorOf = (name = 'status') =>

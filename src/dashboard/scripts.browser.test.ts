@@ -254,7 +254,7 @@ test('statistics are refreshed every ten seconds, unless the page is hidden or i
   assert.deepEqual(complaints, [])
 })
 
-test('keeps the text of a form that is saved without a connection, once, and without its password', {
+test('keeps a form’s text when it is saved without a connection, once, and without its password', {
   skip,
 }, async () => {
   const { page, context, target } = await visit('/app/links/new?space_id=')

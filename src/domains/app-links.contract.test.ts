@@ -86,7 +86,7 @@ describe('app links', async () => {
     return answer.body.message
   }
 
-  test('422 malformed_json with the line and the column in the sent text, and what is there', async () => {
+  test('422 malformed_json with the line and the column in the sent text, and the characters there', async () => {
     for (const [text, problem] of [
       ['{"applinks": {},}', 'line 1, column 17: unexpected }'],
       ['\r\n\r\n  {"applinks":\n  x}', 'line 4, column 3: unexpected x'],

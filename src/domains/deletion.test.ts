@@ -183,7 +183,7 @@ test('a link that was deleted before can return after its domain; a permanent de
   assert.deepEqual(await storage.execute(stored.where('record_id', 'in', [domain, sale])), [])
 })
 
-test('a domain returns with its QR code style, and its return can be undone in turn', async (t) => {
+test('a domain returns with its QR code style, and its return can be undone', async (t) => {
   const { storage, account, actor, domain, remove, restore } = await place(t)
   const { reversals } = actionsOn(storage)
   const style = { dark: '#0b5c6b', background: '#fff4e0', margin: 2, logo: Buffer.from('logo') }
@@ -203,7 +203,7 @@ test('a domain returns with its QR code style, and its return can be undone in t
   await assert.rejects(reversals.undoEvent(actor, latest?.id ?? 0), { code: 'not_undoable' })
 })
 
-test('a domain returns with its links only, even for a key that can write nothing but domains', async (t) => {
+test('a domain returns with its links only, even for a key that can only write domains', async (t) => {
   const { storage, account, actor, actions, domain, link, deletionOf } = await place(t)
   const other = await newDomain(storage, account, 'other.acme.com')
   const [own, others] = [await link('own'), await link('others', other)]

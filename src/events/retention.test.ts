@@ -58,7 +58,7 @@ test('stores what an undo needs for 30 days, and then deletes the clicks of dele
   assert.deepEqual(await storedIn(storage), { events: [1, 2, 3, 4, 5, 6].map((id) => [id, null]), removals })
 })
 
-test('keeps the clicks of records that are there again, and restores no others after 30 days', async (t) => {
+test('keeps clicks for restored records, and restores no other records after 30 days', async (t) => {
   const { storage, actor, expire, ageBy } = await newHistory(t)
   const { account } = actor
   const { actions, reversals } = actionsOn(storage)
@@ -97,7 +97,7 @@ test('keeps the clicks of records that are there again, and restores no others a
   }
 })
 
-test('keeps the clicks of a deleted record only for its last deletion', async (t) => {
+test('keeps a deleted record’s clicks only for its last deletion', async (t) => {
   const { storage, actor, store, expire } = await newHistory(t)
   await store({ ...deleted, id: 9, record: 'space' }, { ...deleted, id: 9 })
   const [{ id } = { id: 0 }] = await storage.execute(query.selectFrom('events').select('id').orderBy('id'))

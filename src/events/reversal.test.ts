@@ -37,7 +37,7 @@ test('reverses the other events of a batch first while another transaction holds
   )
 })
 
-test('reverses at most 1,000 deletions of tags at once, and continues with others before the rest of the batch', async (t) => {
+test('reverses at most 1,000 tag deletions together, and continues with others before the rest of the batch', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   const { id: account } = await createAccount(storage, 'Acme')
   const actor = systemActor(account)

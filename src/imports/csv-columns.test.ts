@@ -50,7 +50,7 @@ test('prefers names in the order of the list, and lists columns without a field'
   )
 })
 
-test('reads all fields by the names of the API, and by the labels of the dashboard', async () => {
+test('reads all fields by their API names and dashboard labels', async () => {
   const { domain_id, space_id, redirect_password, ...fields } = linkFields
   for (const names of [Object.keys(fields), Object.values(fields).map(({ label }) => label)]) {
     const { columns, rows } = await readText(
@@ -64,7 +64,7 @@ test('reads all fields by the names of the API, and by the labels of the dashboa
   }
 })
 
-test('reads an export of Waymark: the short URL, empty cells, a password that is not there', async () => {
+test('reads an export of Waymark: the short URL, empty cells, a missing password', async () => {
   const names = ['id', 'domain_id', 'alias', 'short_url', 'url', 'title', 'status', 'clicks_limit', 'disabled', 'tags']
   const header = [...names, shownName('redirect_password'), 'rules', 'clicks', 'created_at'].join()
   const { columns, rows } = await readText(

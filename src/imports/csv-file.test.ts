@@ -105,7 +105,7 @@ test('advises to save files in UTF-16 and in encodings of Windows as UTF-8', asy
   )
 })
 
-test('names the way out for Excel files and compressed dumps', async () => {
+test('says how to convert Excel files and compressed dumps', async () => {
   for (const start of [
     [0x50, 0x4b, 3, 4],
     [0x1f, 0x8b],

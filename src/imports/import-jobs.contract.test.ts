@@ -134,7 +134,7 @@ test('rejects whole files and options with the fields of the contract', async ()
   assert.deepEqual((await place.send('GET', '/imports')).body.data, [])
 })
 
-test('lists imports and rows in pages, with filters, and hides those of other accounts', async () => {
+test('lists imports and rows in pages, with filters, and hides other accounts’ imports', async () => {
   const [place, other] = [await newPlace(app), await newPlace(app)]
   const at = (n: number) => `https://${n < 12 ? place.domain.name : 'gone.example'}/r${n}`
   const first = await planFile(place, table(...Array.from({ length: 15 }, (_, n) => [at(n), `${tea}/${n}`] as const)))

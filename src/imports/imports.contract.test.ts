@@ -19,7 +19,7 @@ import { assertRefused, newPlace } from '../../test/links-api.ts'
 
 const app = await startApp()
 
-test('stores nothing but the plan, and then a link with its history, further address and state', async () => {
+test('stores only the plan, and then a link with its history, further address and state', async () => {
   const place = await newPlace(app)
   const host = place.domain.name
   const planned = await planFile(place, bitlyOf(host))
@@ -89,7 +89,7 @@ test('plans files of two accounts at the same time', async () => {
   assert.deepEqual(planned, ['fast', 'slow'])
 })
 
-test('maps hosts, and names those without a domain', async () => {
+test('maps hosts, and names hosts without a domain', async () => {
   const place = await newPlace(app)
   const file = table(['https://bit.ly/a', tea], ['https://OLD.example:8443/b/', tea], ['/c', tea], ['bit.ly/d', tea])
   const planned = await planFile(place, file, {

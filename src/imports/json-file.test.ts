@@ -94,7 +94,7 @@ for (const file of ['{"a":"b"', '[{"a":1}', '[{"a":1},', '{"a":"b', '[']) {
   })
 }
 
-test('finds the lists of pages after keys that lead to other objects', async () => {
+test('finds page lists after keys with other objects', async () => {
   const file = JSON.stringify({ meta: { links: [{ url: 'x' }] }, data: [], pages: [{ data: [{ a: 1 }] }] })
   assert.equal(await failureOf(file), 'body required: The file has no rows with links.')
 })

@@ -98,7 +98,7 @@ for (const [sent, location] of [
   })
 }
 
-test('returns no location if the response is no redirect', async (t) => {
+test('returns no location unless the response is a redirect', async (t) => {
   for (const status of [200, 201, 404, 410, 500]) {
     assert.deepEqual(await ask(await serve(t, redirectTo('/to', status))), { status, location: null })
   }

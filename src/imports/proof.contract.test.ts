@@ -75,7 +75,7 @@ async function startOld(t: TestContext, urls: Record<string, string>) {
   return { port: (server.address() as AddressInfo).port, asked }
 }
 
-test('proves links that come from another Waymark, and counts no clicks of people', async () => {
+test('proves links that come from another Waymark, and counts no human clicks', async () => {
   // On PostgreSQL, the databases of tests are copies of one, which share its id.
   const old = await startApp({ engine: 'sqlite' })
   await stored(old, 'domains', { name: 'go.acme.com' })

@@ -5,7 +5,7 @@ import { readText } from '../../test/import-files.ts'
 
 const empty = { host: null, bots: null, losses: [], refusal: null }
 
-test('reads both addresses of a Bitly row, the custom one first, and a total with a thousands separator', async () => {
+test('reads both addresses in a Bitly row, the custom one first, and a total with a thousands separator', async () => {
   const { source, isCaseSensitive, rows } = await readText(
     [
       'Link,Custom Link,Date created,Title,Destination URL,Engagements,Status',
@@ -74,7 +74,7 @@ INSERT INTO \`yrl_log\` (\`click_time\`,\`shorturl\`,\`referrer\`,\`user_agent\`
   ])
 })
 
-test('reads the limit, the end and the bot visits of a Shlink link, and names the loss of its rules', async () => {
+test('reads the limit, the end and the bot visits from a Shlink link, and names its lost rules', async () => {
   const { source, rows } = await readText(`{"shortUrls":{"data":[{"shortCode":"cup!",
  "shortUrl":"https://sip.example/cup!","longUrl":"https://tea.example/cups",
  "dateCreated":"2024-02-03T10:00:00+01:00","visitsSummary":{"total":2,"nonBots":1,"bots":1},"tags":["shop"],

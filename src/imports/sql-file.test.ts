@@ -78,7 +78,7 @@ INSERT OR IGNORE INTO t(a) VALUES(true);`
   for (let chunk = 1; chunk < 40; chunk++) assert.deepEqual(await rowsOf(file, chunk), rows)
 })
 
-test('reads backslashes of a SQLite dump as they are', async () => {
+test('reads backslashes in a SQLite dump unchanged', async () => {
   const file = "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nINSERT INTO t(a,b) VALUES('c:\\','d');"
   assert.deepEqual((await rowsOf(file))[0]?.values, ['c:\\', 'd'])
 })

@@ -53,7 +53,7 @@ test('keys alternate, and a full queue of one key leaves room for others', async
   assert.deepEqual(started, ['a1', 'a2', 'b1', 'a3'])
 })
 
-test('tells whether only the tasks of its own key are in the way', async () => {
+test('returns whether only the tasks of its own key are in the way', async () => {
   const { task } = tasks()
   const rejection = (isOfKey: boolean) => new Error(isOfKey ? 'own' : 'all')
   const limit = new Semaphore({ concurrency: 2, concurrencyPerKey: 1, maxQueue: 0, rejection })

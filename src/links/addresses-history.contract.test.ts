@@ -47,7 +47,7 @@ describe('a domain with further addresses', () => {
     assert.equal(await visit(ofLeaving.alias), destination)
   })
 
-  test('409 `domain_in_use` for one further address alone', async () => {
+  test('409 `domain_in_use` for a single further address', async () => {
     const domain = await stored('/domains', { name: `${fresh('alone')}.example` })
     const to = await link()
     const { id } = await add(to, { domain_id: domain.id })

@@ -92,7 +92,7 @@ describe('POST /links/{id}/addresses', () => {
     assertRefused(await update(to, { alias: fresh('new'), keep_address: true }), ['keep_address', 'too_many'])
   })
 
-  test('409 `alias_taken` for the address of a link, in any case, and for a further address', async () => {
+  test('409 `alias_taken` for a link’s address, in any case, and for a further address', async () => {
     const [one, two] = [await link({ alias: fresh('Taken') }), await link()]
     const { alias } = await add(two, { alias: fresh('Further') })
     for (const taken of [one.alias, one.alias.toUpperCase(), alias, alias.toLowerCase()]) {
@@ -168,7 +168,7 @@ describe('/links/{id}/addresses/{address_id}', () => {
     assert.equal((await send('GET', path, { headers: { 'if-none-match': String(headers.etag) } })).status, 304)
   })
 
-  test('404 for an address of another link, the main one, and malformed ids', async () => {
+  test('404 for another link’s address, the main one, and malformed ids', async () => {
     const [to, another] = [await link(), await link()]
     const { id } = await add(another)
     for (const path of [`${addressesOf(to)}/${id}`, `${addressesOf(to)}/x`, `/links/x/addresses/${id}`]) {
@@ -220,7 +220,7 @@ describe('exact addresses', () => {
     assert.equal(await visit(stem.toLowerCase()), 'https://acme.com/common')
   })
 
-  test('an exact address alone is unknown in another case', async () => {
+  test('a lone exact address is unknown in another case', async () => {
     const { alias } = await link({ alias: fresh('Only'), exact: true })
     assert.deepEqual([await visit(alias), await visit(alias.toLowerCase())], [destination, 404])
   })

@@ -30,7 +30,7 @@ async function change({ account }: Place, ids: readonly number[], change: Partia
 
 const shown = async (at: Place, { id }: Json) => (await at.send('GET', `/links/${id}`)).body.data
 
-test('replaces text in destinations as single changes do, and leaves other links alone', async () => {
+test('replaces text in destinations as single changes do, and leaves other links unchanged', async () => {
   const [place, twin] = [await newPlace(app), await newPlace(app)]
   const piece = fc.constantFrom(
     'https://',
@@ -78,7 +78,7 @@ test('replaces text in destinations as single changes do, and leaves other links
   )
 })
 
-test('moves links in order, except those whose alias is taken and those that would redirect to themselves', async () => {
+test('moves links in order, except those whose alias is taken and links that would redirect to themselves', async () => {
   const place = await newPlace(app)
   const aliases = fc.uniqueArray(fc.constantFrom('a', 'A', 'b', 'c', 'loop'), { selector: foldCase })
   await fc.assert(

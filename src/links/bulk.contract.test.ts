@@ -62,7 +62,7 @@ describe('POST /links/bulk', () => {
     assert.equal(await total(at), 1)
   })
 
-  test('ignores has_redirect_password if it is no flag, as in a separate request', async () => {
+  test('ignores has_redirect_password unless it is a flag, as in a separate request', async () => {
     const values = [{}, [{}], [true], '', 'yes', 2, null, false]
     const answer = await store(values.map((has_redirect_password) => ({ url, has_redirect_password })))
     assert.deepEqual(
@@ -157,7 +157,7 @@ describe('POST /links/bulk', () => {
     assert.equal((await store([{ url }], { key })).status, 403)
   })
 
-  test('csv: a round trip of an export changes nothing but what the server assigns', async () => {
+  test('csv: a round trip of an export only changes values that the server assigns', async () => {
     const [from, to] = [await newPlace(app), await newPlace(app)]
     await from.link({ alias: 'a', title: "'=1+1", notes: 'two\n"lines"', tags: ['b', 'A'], archived: true })
     await from.link({

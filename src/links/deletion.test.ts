@@ -150,7 +150,7 @@ test('does not return after its domain is deleted, not even to a new domain of t
   })
 })
 
-test('returns without a space or tag that was deleted meanwhile, and its clicks leave the space', async (t) => {
+test('returns without its space or tag, if someone has deleted it meanwhile, and its clicks leave the space', async (t) => {
   const { storage, account, actions, link, click, spaces, maintenance, remove, restore } = await place(t)
   const sale = await link('sale', { space_id: spaces[0], tags: ['Gone', 'Kept'] })
   await click(sale, 100)

@@ -18,7 +18,7 @@ const exported = async (query = '', at = place): Promise<Json[]> => {
 }
 
 describe('GET /links/export', () => {
-  test('csv: has the fields of the record in order, CRLF, empty cells for null, and tags with commas', async () => {
+  test('csv: has the record’s fields in order, CRLF, empty cells for null, and tags with commas', async () => {
     const at = await newPlace(app)
     const link = await at.link({ alias: 'a', title: 'say "hi", you', tags: ['b', 'A'], notes: 'two\nlines' })
     const { status, headers, text } = await at.send('GET', path)

@@ -223,7 +223,7 @@ const invalid: readonly (readonly [members: object, reason: RegExp])[] = [
   [{ redirect_password_hash: phc(usual, `${salt}$${hash.slice(1)}B`) }, notOurs],
 ]
 
-test('rejects invalid links, with reasons, and stores none of them', async (t) => {
+test('rejects invalid links, with reasons, and doesn’t store them', async (t) => {
   const lines = invalid.map(([members]) =>
     JSON.stringify({ link: { id: 1, alias: 'x', url: 'https://acme.com', domain_id: 7, ...members } }),
   )
@@ -309,7 +309,7 @@ test('imports further, exact and legacy addresses with their clicks, and a secon
   assert.deepEqual(await bringIn(there, text), { stored: 0, known: 3, reasons: [] })
 })
 
-test('rejects lines with addresses that are taken or invalid', async (t) => {
+test('rejects lines with taken or invalid addresses', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example'], [])
   await insertLink(storage, systemActor(1), { id: 1, name: 'a.example' }, { ...plainLink, alias: 'taken' })

@@ -143,7 +143,7 @@ describe('members', () => {
     assert.deepEqual(told(await as('PATCH', path, { role: 'editor' }, match)), [412, 'precondition_failed'])
   })
 
-  test('sign_in names the ways, without those of others', async () => {
+  test('sign_in names the ways, without other members’ ways', async () => {
     const ben = await add('Ben')
     const own = query.selectFrom('members').select('person_id').where('id', '=', ben.id)
     const person = query.updateTable('people').where('id', 'in', own)

@@ -126,7 +126,7 @@ test('an identity at a provider is one person, even if it joins two accounts at 
   }
 })
 
-test('a member has the verified email of OpenID Connect, otherwise that of the invitation', async (t) => {
+test('a member has the verified email of OpenID Connect, otherwise the invitation’s email', async (t) => {
   const storage = await opened(t)
   const oidc = { issuer: 'https://id.acme.com', subject: '1' }
   const invited = { ...editor, email: 'ben@acme.com' }

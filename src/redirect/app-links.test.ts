@@ -51,7 +51,7 @@ test('405 for other methods than GET and HEAD', async () => {
   }
 })
 
-test('the 404 page for files that are not set and all else at and below /.well-known, even with a not-found URL', async () => {
+test('the 404 page for missing files and all else at and below /.well-known, even with a not-found URL', async () => {
   for (const url of [
     'none.acme.com/.well-known/apple-app-site-association',
     'none.acme.com/apple-app-site-association',
@@ -108,7 +108,7 @@ test('200 for a request without a user agent, in HTTP/1.0 and with an absolute t
   }
 })
 
-test('a change, an undo and a deletion take effect immediately; a link that redirects to a file is no loop', async () => {
+test('a change, an undo and a deletion take effect immediately; a link may redirect to a file', async () => {
   let fault: unknown
   const app = await startApp({ storage: failing(() => fault) })
   const send = async (method: string, path: string, json?: object) =>

@@ -265,7 +265,7 @@ test('reads changed domains in small batches', async (t) => {
   assert.equal(watched.lookups, 3)
 })
 
-test('caches the files of a domain until it changes, also on another node, and serves them while the database is down', async (t) => {
+test('caches the files of a domain until it changes, even on another node, and serves them while the database is down', async (t) => {
   const { directory, watched, other, own, account } = await open(t)
   const actor = systemActor(account)
   assert.deepEqual([directory.findAppLinks(own), watched.lookups], [noAppLinks, 0])

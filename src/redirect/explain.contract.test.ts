@@ -109,7 +109,7 @@ test('redirects to the not-found URL of the domain, and assumes the time', async
   assert.equal((await explained({ at: '2099-01-01T00:00:00Z' })).location, url)
 })
 
-test('explains a redirect that returns to the link, also through another one, as not found', async () => {
+test('explains a redirect that returns to the link, even through another link, as not found', async () => {
   const { place, id, short_url, explained } = await placeWith()
   const other = await place.link({ url: short_url })
   const rules = [{ name: 'Back', countries: ['DE'], url: other.short_url }]

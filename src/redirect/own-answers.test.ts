@@ -18,7 +18,7 @@ const url = 'https://acme.com/'
 const { id: domain_id } = await stored('domains', { name: 'go.acme.com' })
 const { id: lost } = await stored('domains', { name: 'lost.acme.com', not_found_url: 'https://acme.com/lost' })
 
-test('tells what the redirect server answers to people and to programs, and counts nothing', async () => {
+test('shows what the redirect server answers to people and to programs, and counts nothing', async () => {
   const links = await Promise.all([
     stored('links', { domain_id, alias: 'plain', url: 'https://ACME.com/a%20b' }),
     stored('links', { domain_id, alias: 'Grün/summer', url, redirect_status: 301, forward_query: true }),

@@ -178,7 +178,7 @@ describe('rules in records', () => {
     assert.ok((await send('GET', `/links/${id}`)).text.includes(`"rules":${text}`))
   })
 
-  test('are normalized: times, countries, numbers and duplicates; null and empty URLs are left out', async () => {
+  test('are normalized: times, countries, numbers and duplicates; null and empty URLs are skipped', async () => {
     const sent = [
       { name: ' e\u0301 ', countries: ['de', 'DE', ' xk '], from: '2026-11-20 12:00', url: ` ${url} `, urls: null },
       { name: 'B', url: '', weekdays: ['1', 1], urls: many(10, (n) => ({ url: `${url}/${n}`, weight: `${n + 1}` })) },

@@ -214,7 +214,7 @@ test('lists the sessions of a member, a person or a key by last use', async (t) 
   }
 })
 
-test('at the limit, ends the oldest session of the same person or key', async (t) => {
+test('at the limit, ends the same person’s or key’s oldest session', async (t) => {
   const storage = await opened(t)
   const key = await newKey(storage, 1)
   const another = await newMember(storage, 1)
@@ -319,7 +319,7 @@ test('no session survives its member, whatever happens at the same time', async 
   }
 })
 
-test('ends the sessions of keys when the account lets no keys sign in', async (t) => {
+test('ends key sessions when the account lets no keys sign in', async (t) => {
   const storage = await opened(t)
   const [key, others] = [await newKey(storage, 1), await newKey(storage, 2)]
   const [secret, own] = [await signedInByKey(storage, 1, key, start), await signedIn(storage)]

@@ -230,7 +230,7 @@ describe('the tags, notes and archived fields of links', () => {
     assert.equal(await total(), before + 1)
   })
 
-  test('unknown_tag is in one response with the other invalid fields, also of each row of a bulk request', async () => {
+  test('unknown_tag is in one response with the other invalid fields, even in each row of a bulk request', async () => {
     const key = await app.createKey({ account: app.account, scopes: ['links:read', 'links:write'] })
     const { id, alias } = await stored('/links', { url }, { key })
     const both = [

@@ -19,7 +19,7 @@ describe('CORS_ORIGINS', () => {
     )
   })
 
-  test('200 with CORS headers for a listed origin, which expose the headers of the API', async () => {
+  test('200 with CORS headers for a listed origin, which expose the API’s headers', async () => {
     const { headers } = await listed.send('GET', path, { headers: { origin } })
     assert.equal(headers['access-control-allow-origin'], origin)
     assert.match(String(headers.vary), /Origin/)
@@ -37,7 +37,7 @@ describe('CORS_ORIGINS', () => {
     }
   })
 
-  test('204 for a preflight, with the methods of the path and the request headers of the API', async () => {
+  test('204 for a preflight, with the methods of the path and the API’s request headers', async () => {
     const headers = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'if-match' }
     const { status, headers: said } = await listed.send('OPTIONS', `${path}/1`, { key: null, headers })
     assert.deepEqual([status, said['access-control-allow-origin']], [204, origin])

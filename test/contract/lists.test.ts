@@ -181,7 +181,7 @@ describe('invalid parameters', () => {
     )
   })
 
-  test('200 for a search of 255 code points, 422 for a longer one or control characters', async () => {
+  test('200 for a search of 255 code points, 422 for a longer search or control characters', async () => {
     for (const letter of ['a', '💩']) {
       assert.equal((await list(`?search=${encodeURIComponent(letter.repeat(255))}`)).status, 200)
       assertRefused(await list(`?search=${encodeURIComponent(letter.repeat(256))}`), ['search', 'too_long'])

@@ -121,7 +121,7 @@ test('the query is forwarded to the destination of a rule', async () => {
   assert.equal(await destination(`${short}?b=2`), `${to('rule')}?a=1&b=2#end`)
 })
 
-test('a rule that leads back to the short link is a loop', async () => {
+test('a rule that redirects back to the short link is a loop', async () => {
   const other = await linkWith([])
   const short = await linkWith([{ name: 'Germany', countries: ['DE'], url: `${other}?de` }])
   const back = { rules: [{ name: 'Back', query: { de: null }, url: short }] }

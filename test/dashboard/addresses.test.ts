@@ -24,7 +24,7 @@ const sentences = async ({ browser }: Owner, { id }: Json) => {
 const add = ({ browser }: Owner, { id }: Json, typed: Record<string, string>) =>
   browser.save(`/app/links/${id}`, typed, `/app/links/${id}/addresses`)
 
-test('the page of a link lists its addresses with their clicks, QR codes and buttons to copy them', async () => {
+test('the link page lists its addresses with their clicks, QR codes and buttons to copy them', async () => {
   const { browser, domain } = owner
   const link = await owner.link({ alias: fresh('Tea'), exact: true })
   await clickOn(app.storage, link.id, 3, '2026-11-20T12:00:00Z')
@@ -67,7 +67,7 @@ test('an address can be deleted after a question, and returns with Undo', async 
   ])
 })
 
-test('the form of an address shows errors next to its controls, and keeps what people have entered', async () => {
+test('the form of an address shows errors next to its controls, and keeps the entered values', async () => {
   const { browser } = owner
   const [link, other] = [await owner.link(), await owner.link()]
   const action = `/app/links/${link.id}/addresses`

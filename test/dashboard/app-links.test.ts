@@ -21,7 +21,7 @@ async function place() {
   return { ...own, path, record, save }
 }
 
-test('the form has a collapsed section that names the files that are set, and stores lines as the API does', async () => {
+test('the form has a collapsed section that names the stored files, and stores lines as the API does', async () => {
   const { browser, path, record, save } = await place()
   const section = async () => {
     const { root } = await browser.open(`${path}/edit`)
@@ -43,7 +43,7 @@ test('the form has a collapsed section that names the files that are set, and st
   assert.equal(await section(), 'App links Android app links')
 })
 
-test('the pages of the domain and of covered links say that apps open them without a visit', async () => {
+test('the domain page and pages of covered links say that apps open them without a visit', async () => {
   const { browser, link, path, save } = await place()
   const components = [{ '/': '/buy/private', exclude: true }, { '/': '/buy/*' }, { '/': '/?', '?': { a: '1' } }]
   await save({
@@ -80,7 +80,7 @@ test('422 shows the text again with its error and its position, in the open sect
   assert.match(textOf(details), /\{"applinks": \{\}\},/)
 })
 
-test('the page of the domain lists the files with the last check, unless the domain was changed since', async () => {
+test('the domain page lists the files with the last check, unless the domain was changed since', async () => {
   const { browser, path, domain, account, send } = await place()
   const section = async () => {
     const [found] = allOf((await browser.open(path)).root, 'section', { id: 'app-links' })

@@ -35,7 +35,7 @@ async function confirmTyped({ browser }: Place, path: string, name: string, more
   assert.equal((await browser.submit(asked, path, { ...more, name: ` ${name.toUpperCase()} ` })).status, 303)
 }
 
-test('asks for the name of a space or a tag from 100 links on, with its figures', async () => {
+test('asks for the name when a space or a tag has 100 links or more, with its figures', async () => {
   const place = await withLinks(100)
   const { space, tag, send, browser } = place
   const path = `/app/spaces/${space.id}/delete`
@@ -57,7 +57,7 @@ test('asks for the name of a merged tag from 100 links on', async () => {
   assert.equal((await send('GET', '/tags')).body.data[0].links, 100)
 })
 
-test('asks for no name of a space or a tag with 99 links', async () => {
+test('asks for no name when a space or a tag has 99 links', async () => {
   const { browser, space, tag } = await withLinks(99)
   for (const path of [`/app/spaces/${space.id}`, `/app/tags/${tag.id}`]) {
     const asked = await browser.open(`${path}/delete`)

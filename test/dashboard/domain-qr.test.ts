@@ -166,7 +166,7 @@ test('400 for a broken form, 413 for a body over 1 MiB, and 403 for a form of an
   assert.equal(await stored(), undefined)
 })
 
-test('each change of the style is an event of the domain without the logo, which undo takes back; the same style is none', async () => {
+test('each change of the style is an event of the domain without the logo, which undo takes back, unless the style is the same', async () => {
   const { browser, path, form, stored, send } = await place()
   const undo = async (answer: Visited) => browser.submit(await browser.after(answer), '/app/history/undo')
   const newest = async () => (await send('GET', '/events')).body.data[0]

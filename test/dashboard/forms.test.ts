@@ -351,7 +351,7 @@ test('creates one key if the button is pressed twice, and shows it only once', a
   assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
 })
 
-test('the form for a duplicate has the values of the link, except its alias and password', async () => {
+test('the form for a duplicate has the link’s values, except its alias and password', async () => {
   const space = await place.stored('/spaces', { name: 'Copied' })
   const original = await place.link({
     ...{ url: 'https://acme.com/summer', alias: 'original', title: 'Summer', space_id: space.id, clicks_limit: 9 },

@@ -317,7 +317,7 @@ async function factsOf({ browser }: Owner, id: number): Promise<Readonly<Record<
   return Object.fromEntries(allOf(facts, 'dt').map((label, at) => [textOf(label), shown[at] ?? '']))
 }
 
-test('the page of a link names who created and changed it, and shows its latest changes', async () => {
+test('the link page names who created and changed it, and shows its latest changes', async () => {
   const owner = await newOwner(app)
   const { account, browser, domain } = owner
   const { id } = await owner.link({ alias: 'summer' })

@@ -247,7 +247,7 @@ describe('a plan', () => {
     assert.equal((await owner.send('GET', `/links/${link.id}`)).body.data.url, 'https://acme.com/new')
   })
 
-  test('says in words what is lost', async () => {
+  test('describes lost values', async () => {
     const owner = await newOwner(app)
     const host = owner.domain.name
     const text = `short_url,url,clicks,has_redirect_password,created_at\n${host}/a,https://acme.com/a,5,true,2024-01-01T00:00:00Z\n${host}/b,https://acme.com/b,,false,`

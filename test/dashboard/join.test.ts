@@ -101,7 +101,7 @@ describe('a new person', () => {
     assert.equal(guess.cookies.has('waymark_invitation'), false)
   })
 
-  test('ends the session of a key in this browser', async () => {
+  test('ends the browser’s key session', async () => {
     const browser = await signedIn(app)
     const before = browser.cookies.get('waymark') ?? ''
     const { page } = await opened(await invite(), browser)
@@ -135,7 +135,7 @@ test('a person who has signed in joins with their own identity, once, and switch
   }
 })
 
-test('offers a passkey on localhost, and the link alone without scripts', async () => {
+test('offers a passkey on localhost, and only the link without scripts', async () => {
   const local = await startApp()
   const token = await invite({}, local)
   const browser = new Browser(local)

@@ -30,7 +30,7 @@ async function shown({ id }: Json) {
   }
 }
 
-test('the page of a link shows every setting that decides where visitors go', async () => {
+test('the link page shows every setting that decides where visitors go', async () => {
   const plain = await shown(await place.link())
   assert.equal(plain.opens, true)
   assert.deepEqual(Object.keys(plain.facts), ['Destination', 'Created', 'Last click'])
@@ -59,7 +59,7 @@ test('the page of a link shows every setting that decides where visitors go', as
   assert.equal(full.sentence, undefined)
 })
 
-test('the page of a link has its title under the heading, and its destination breaks between parameters', async () => {
+test('the link page has its title under the heading, and its destination breaks between parameters', async () => {
   const url =
     'https://acme.com/spring/family?utm_source=instagram&utm_medium=qr&utm_campaign=a-campaign-with-a-long-name'
   const { id } = await place.link({ url, title: '<Spring & family>' })
@@ -74,7 +74,7 @@ test('the page of a link has its title under the heading, and its destination br
   assert.equal(allOf((await browser.open(`/app/links/${(await place.link()).id}`)).root, 'hgroup').length, 0)
 })
 
-test('the page of a link that can expire says where its visitors go then', async () => {
+test('the page of an expiring link says where its visitors go then', async () => {
   for (const [json, expected] of [
     [{ clicks_limit: 1 }, 'The page “This link has expired”'],
     [
@@ -113,7 +113,7 @@ test('the page of an expired, disabled or scheduled link says in one sentence wh
   }
 })
 
-test('the page of a link offers Copy and Edit, and the other actions in a menu', async () => {
+test('the link page offers Copy and Edit, and the other actions in a menu', async () => {
   const link = await place.link()
   const path = `/app/links/${link.id}`
   const labels = async () => {

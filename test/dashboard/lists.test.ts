@@ -116,7 +116,7 @@ test('the list of links shows tags and filters by several of them and by archive
   assert.equal((await browser.get(`/app/links?tags=${encodeURIComponent(many.join())}`)).status, 422)
 })
 
-test('lists of domains, spaces and tags show their clicks in 30 days, and sort by them', async () => {
+test('domain, space and tag lists show their clicks in 30 days, and sort by them', async () => {
   const { browser, ...own } = await newOwner(app)
   const others = [await own.stored('/domains', { name: `two.${own.domain.name}` }), own.domain]
   for (const [at, clicks] of [4_000, 70].entries()) {
@@ -153,7 +153,7 @@ test('lists of domains, spaces and tags show their clicks in 30 days, and sort b
   }
 })
 
-test('the list of domains names those without a homepage, and links to their form', async () => {
+test('the domain list names domains without a homepage, and links to their form', async () => {
   const { browser, domain, stored } = await newOwner(app)
   const home = await stored('/domains', { name: `home.${domain.name}`, homepage_url: 'https://acme.com/' })
   const list = await browser.open('/app/domains')
@@ -225,7 +225,7 @@ describe('lists', () => {
     assert.match((await browser.open('/app/links?search=webnar&status=active')).text, /Did you mean/)
   })
 
-  test('a search shows the links with exactly this alias first, and names what it covers', async () => {
+  test('a search shows the links with exactly this alias first, and names the searched fields', async () => {
     const { browser, ...own } = await newOwner(app)
     const second = await own.stored('/domains', { name: `second-${own.domain.name}` })
     const exact = [
@@ -291,7 +291,7 @@ describe('lists', () => {
     }
   })
 
-  test('are files with all links that match, and the labels of the page', async () => {
+  test('are files with all links that match, and the page’s labels', async () => {
     const { browser, ...own } = await newOwner(app)
     const space = await own.stored('/spaces', { name: '+Summer' })
     const link = await own.link({ space_id: space.id, title: 'Sale, "big"' })

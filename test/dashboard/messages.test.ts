@@ -90,7 +90,7 @@ const bad =
     /\n?\|/,
   )
 
-test('no form of the dashboard shows an API name', async () => {
+test('no dashboard form shows an API name', async () => {
   const { browser, domain, link, stored } = await newOwner(app)
   await link({ alias: 'taken' })
   const forms = ['links', 'spaces', 'domains', 'keys'].map((name) => [`/app/${name}/new`, `/app/${name}`] as const)

@@ -292,7 +292,7 @@ test('a response is used once, and only by the browser that asked for it', async
   assert.equal(victim.cookies.has(sessionCookie), false)
 })
 
-test('opens only pages of the dashboard afterwards', async (t) => {
+test('opens only dashboard pages afterwards', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   const texts = [
     'https://evil.example',
@@ -318,7 +318,7 @@ test('opens only pages of the dashboard afterwards', async (t) => {
   }
 })
 
-test('a sign-in has a new secret, and ends the previous session of the browser', async (t) => {
+test('a sign-in has a new secret, and ends the browser’s previous session', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   const browser = new Browser(app)
   const fixed = `wms_${'A'.repeat(43)}`
@@ -352,7 +352,7 @@ test('codes, tokens and secrets are in no log, no URL that follows and no page',
   assert.ok(!all.includes('eyJ'))
 })
 
-test('only a page of the dashboard starts a sign-in that changes a person', async (t) => {
+test('only a dashboard page starts a sign-in that changes a person', async (t) => {
   const { app } = await startSignIn(t)
   const browser = new Browser(app)
   await browser.post('/app/sign-in', { token: await loginToken(app.storage, app.account) })
@@ -386,7 +386,7 @@ test('every problem has a page, and other codes have none', async (t) => {
     assert.equal((await browser.get(`/app/oidc/problem?code=${code}`)).status, 404, code)
 })
 
-test('without a provider, none of its pages exist', async () => {
+test('without a provider, its pages return 404', async () => {
   const { startApp } = await import('../app.ts')
   const app = await startApp()
   const browser = new Browser(app)

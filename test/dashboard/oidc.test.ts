@@ -207,14 +207,14 @@ test('without a mapped role, its members are rejected, and invited members keep 
   )
 })
 
-test('says that Entra left out the groups of someone who is in too many', async (t) => {
+test('says that Entra left out a person’s groups because there are too many', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   const browser = new Browser(app)
   const answer = await arrive(browser, provider, { ...ana, _claim_names: { groups: 'src1' } })
   assert.match(await expectProblem(browser, answer, 'groups_omitted'), /_claim_names/)
 })
 
-test('removing someone who signs in by groups says that they can join again', async (t) => {
+test('removing a person with sign-in by groups says that they can join again', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   const owner = await signedInWith(app, provider, { ...ana, groups: ['links-admins'] })
   await signedInWith(app, provider, { sub: 'ben-1', name: 'Ben', groups: ['staff'] })
@@ -270,7 +270,7 @@ test('people with a role join the account of OIDC_ACCOUNT', async (t) => {
   assert.deepEqual([(await membersOf(chosen)).length, (await membersOf({ ...chosen, account: 2 })).length], [0, 1])
 })
 
-test('a person of several accounts is signed in to the one that they used last', async (t) => {
+test('a person of several accounts is signed in to the account that they used last', async (t) => {
   const { app, provider } = await startSignIn(t)
   await join(app, provider, ana, {})
   const account = await app.createAccount()

@@ -87,7 +87,7 @@ describe('with a session', () => {
     assert.ok(seen.size > 60, `${seen.size} pages`)
   })
 
-  test('the navigation has content first, then settings, then a menu with the name of the person or the key', async () => {
+  test('the navigation has content first, then settings, then a menu with the person’s or the key’s name', async () => {
     const browser = await signedIn(app)
     const navigationOf = async () => {
       const [rail] = allOf((await browser.open('/app/tags')).root, 'nav')

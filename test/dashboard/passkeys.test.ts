@@ -16,7 +16,7 @@ const home = '/app/profile/passkeys'
 const signIn = '/app/sign-in/passkey'
 const base64Url = (text: string) => isoBase64URL.fromUTF8String(text)
 
-test('offers passkeys at localhost or the host of BASE_URL, never at the host of a request', () => {
+test('offers passkeys at localhost or the host of BASE_URL, never at a request’s host', () => {
   for (const [baseUrl, requestUrl, expected] of [
     [null, 'http://localhost:3080', { id: 'localhost', origin: 'http://localhost:3080' }],
     [null, 'http://127.0.0.1:3080', null],
@@ -84,7 +84,7 @@ test('writes nothing for requests without a session', async () => {
   assert.deepEqual(await app.storage.execute(query.selectFrom('used_tokens').selectAll()), [])
 })
 
-test('gives no options without a session, in the session of a key, and where browsers allow no passkeys', async () => {
+test('gives no options without a session, in a key session, and where browsers allow no passkeys', async () => {
   assert.equal((await new Browser(app).get(`${home}/options`)).status, 303)
   const byKey = await signedIn(app)
   for (const path of [`${home}/options`, `${home}/new`, `${home}/1/remove`]) {
@@ -196,7 +196,7 @@ describe('rejects hostile credentials', () => {
     )
   })
 
-  test('in forms that are too large, malformed or repeat a field', async () => {
+  test('in large or malformed forms, and in forms that repeat a field', async () => {
     const visitor = new Browser(app)
     const statusOf = async (form: string) => (await visitor.ask('POST', signIn, sentForm(form))).status
     assert.equal(await statusOf(`credential=${'A'.repeat(16 * 1024)}`), 413)

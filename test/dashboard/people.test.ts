@@ -101,7 +101,7 @@ describe('removing a member', () => {
     return { key, secret, invitation, link, question: await owner.open(`${page}/remove`) }
   }
 
-  test('lists what ends, and ends it', async () => {
+  test('lists access that ends, and ends it', async () => {
     const team = await startTeam()
     const { owner, page, signInBen, app } = team
     const browser = await signInBen()

@@ -18,7 +18,7 @@ describe('shows rules as a numbered list of sentences', () => {
     'the query has utm_source=a%2Cb%26c=d%25, ref and x%3Dy%2C=, the time is from Oct 25, 2026, 00:30 UTC, ' +
     'the time is before Jan 2, 2030, 03:04 UTC, the weekday is Monday or Sunday and the time of day is 22:00-24:00, redirect to '
 
-  test('on the page of the link, with links to the destinations', async () => {
+  test('on the link page, with links to the destinations', async () => {
     const { id } = await owner.link({ rules: [all, split, hostile] })
     const page = await owner.browser.open(`/app/links/${id}`)
     const [list] = allOf(page.root, 'ol', { class: 'rules' })

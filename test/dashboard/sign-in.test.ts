@@ -240,7 +240,7 @@ describe('a session ends immediately', () => {
     assert.deepEqual([gone.headers.location, own.cookies.size], [signIn, 0])
   })
 
-  test('when all sessions of the person are ended, in all accounts', async () => {
+  test('when all the person’s sessions end, in all accounts', async () => {
     const member = await newMember(app.storage, app.account)
     const [{ person_id: person } = { person_id: 0 }] = await app.storage.execute(personOf(member))
     const elsewhere = await newMember(app.storage, await app.createAccount(), { person })

@@ -307,7 +307,7 @@ describe('breakdowns', async () => {
     }
   })
 
-  test('are files with the labels of the page and no formula', async () => {
+  test('are files with the page’s labels and no formula', async () => {
     const file = async (path: string) => (await browser.get(path)).text.split('\r\n')
     assert.deepEqual((await file(`/app/links/${links[0].id}/countries.csv`)).slice(0, 3), [
       '\ufeffCountry,Clicks,Share',

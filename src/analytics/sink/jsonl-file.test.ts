@@ -32,7 +32,7 @@ test('writes a line per click with its batch id and number, and creates the fold
   )
 })
 
-test('completes a repeated batch that was cut off anywhere', async (t) => {
+test('completes a repeated batch, whatever part of it was written', async (t) => {
   const file = newFile(t)
   const whole = Buffer.from(firstLines + secondLines)
   for (let length = Buffer.byteLength(firstLines); length <= whole.length; length++) {

@@ -61,7 +61,7 @@ test('loses and repeats no click if it is killed several times', async (t) => {
   )
 })
 
-test('sends the clicks of a killed process to ClickHouse after the next start', async (t) => {
+test('sends a killed process’s clicks to ClickHouse after the next start', async (t) => {
   const spool = newFolder(t)
   const last = await killWhen(t, [spool, `clickhouse://127.0.0.1:${await freePort()}`, '1'], hasKept(500))
   const server = await startClickHouse(t)

@@ -75,7 +75,7 @@ test('the main address has the clicks of deleted addresses, and addresses keep t
   assert.deepEqual([(await update(to, kept)).status, await addressClicks(to)], [200, [2]])
 })
 
-test('an address returns with its clicks, and loses them with those of the link', async () => {
+test('an address returns with its clicks, and loses them with the link’s clicks', async () => {
   const to = await link()
   const one = await add(to)
   await visit(to, [to.short_url, one.short_url, one.short_url], 3)
@@ -171,7 +171,7 @@ async function apply({ send, account }: Place, taken: Step): Promise<void> {
   }
 }
 
-test('clicks by short URL add up to those of the link, and further addresses have theirs, after any changes', async () => {
+test('clicks by short URL add up to the link’s clicks, and further addresses have theirs, after any changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const place = await newPlace(app)

@@ -77,7 +77,7 @@ describe('DELETE /links/{id}/clicks', () => {
     assert.ok(!others.some(({ action }) => action === 'clicks_deleted'))
   })
 
-  test('204 for clicks of any day', async () => {
+  test('204 for clicks on any day', async () => {
     const place = await newPlace(app)
     const link = await place.link()
     await setCreatedAt(storage, link.id, '1999-12-31T23:59:59.999Z')
@@ -111,7 +111,7 @@ describe('DELETE /links/{id}/clicks', () => {
     assert.deepEqual(await statuses(), [302, 410])
   })
 
-  test('204: counts later clicks of visitors who ask not to be tracked', async () => {
+  test('204: counts later clicks by visitors who ask not to be tracked', async () => {
     const place = await newPlace(app)
     const [link, sibling] = [await place.link(), await place.link()]
     const visit = () => app.visit(link.short_url, { headers: { 'user-agent': browser, 'sec-gpc': '1' } })

@@ -17,7 +17,7 @@ const { id } = await own.link()
 const at = dayOf('2026-11-22')
 const rules = async (query = '') => pairs((await own.send('GET', `/stats?name=rules&link_id=${id}${query}`)).body)
 
-test('200 with null for the link’s URL, also on days from before rules', async () => {
+test('200 with null for the link’s URL, even on days before rules existed', async () => {
   assert.equal(await rules(), '')
   await addClicks(app.storage, id, at - 1, manyPeople(4, 'countries', 'DE'))
   assert.equal(await rules(), 'null 4')
@@ -34,7 +34,7 @@ test('200 with null for the link’s URL, also on days from before rules', async
   assert.equal(await rules('&sort_by=value&sort=asc&from=2026-11-22'), '"Größe" 1,"Test 2" 3,"…" 2,null 5')
 })
 
-test('200 with values that don’t fit a day as other, which add up to the clicks of the link', async () => {
+test('200 with values that don’t fit a day as other, which add up to the link’s clicks', async () => {
   const link = (await own.link()).id
   for (let n = 0; n <= maxValues; n++) await addClicks(app.storage, link, at, manyPeople(2, 'rules', `Rule ${n}`))
   await addClicks(app.storage, link, at, manyPeople(1, 'rules', null))

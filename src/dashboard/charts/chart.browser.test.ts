@@ -110,7 +110,7 @@ test('marks and shows the day nearest to the pointer until the pointer leaves', 
   assert.deepEqual([await reading(page), await mark.getAttribute('visibility')], ['', 'hidden'])
 })
 
-test('a click and Enter open the page of a day, and so does its link in the table', { skip }, async () => {
+test('a click and Enter open a day’s page, and so does its link in the table', { skip }, async () => {
   const { page } = await visit()
   const plot = page.locator('.chart-plot').first()
   const { width } = (await plot.boundingBox()) ?? assert.fail()

@@ -264,7 +264,7 @@ test('rejects a copied authenticator, whose counter is behind', { skip }, async 
   assert.equal((await visitor.post(signInPath, sent(await respond(page, visitor, 'get')))).status, 303)
 })
 
-test('rejects the passkey of someone who is in no account', { skip }, async () => {
+test('rejects a passkey whose owner has no account', { skip }, async () => {
   const { page, visitor, member } = await registered()
   await app.storage.execute(query.deleteFrom('members').where('id', '=', member.id))
   await assertRejected(await respond(page, visitor, 'get'))

@@ -182,7 +182,7 @@ test('moves clicks after a link that moves again during their move', async (t) =
   )
 })
 
-test('leaves nothing of a day that another process deletes during its move', async (t) => {
+test('leaves no part of a day that another process deletes meanwhiles move', async (t) => {
   const { storage, client, link, store, maintenance, account } = await open(t)
   const id = await link('sale')
   await store.write(1, [clickOn(id)])
