@@ -18,7 +18,7 @@ export const deleteLinksOfDomain: DetachLinks = (db, id, deletion) =>
     const { actor, name, isPermanent } = deletion
     // In the order of an index, because PostgreSQL would otherwise read past all rows that were deleted before.
     const links = query.selectFrom('links').select(['id', 'account_id']).where('domain_id', '=', id)
-    const some = await tx.execute(links.orderBy('alias_folded').limit(detachBatchSize))
+    const some = await tx.execute(links.orderBy('id').limit(detachBatchSize))
     const ids = some.map((link) => link.id)
     const account = some[0]?.account_id ?? actor.account
     if (ids.length === 0) return clearAddresses(tx, id, actor)

@@ -229,6 +229,7 @@ const mainAddresses = [
   [3, 1, '~old', '~old', 0, 1, 0],
   // A day with clicks at its further address was deleted.
   [4, 2, 'Spring', 'spring', 0, 0, 1],
+  [5, 2, 'deleted', 'deleted', 0, 0, 0],
 ] as const
 
 /** Further addresses with ids from 1: [link, domain, alias, key, exact, legacy, clicks]. */
@@ -250,6 +251,10 @@ async function storeAddresses({ query }: EmptyDatabase): Promise<void> {
       values (1, 'https://acme.com/', 0, 0, 302, 'active', '2026-01-0${id}', '', ${quoted(address.slice(0, -1))})`)
     await query(`update link_clicks set clicks = ${address.at(-1)} where link_id = ${id}`)
   }
+  await query('delete from links where id = 5')
+  await query(`insert into tags (account_id, name, name_folded, color, created_at, updated_at)
+    values (1, 'Summer', 'summer', 1, '', '')`)
+  await query('insert into link_tags (account_id, tag_id, link_id) values (1, 1, 2)')
   const columns = 'link_id, domain_id, alias, alias_folded, exact, legacy, clicks'
   for (const address of furtherAddresses) {
     await query(
@@ -315,6 +320,9 @@ for (const open of [onSqlite, onPostgres]) {
       await assert.rejects(addresses.insertion(actor, 1, { alias: 'sPring', domain_id: 2 })(storage), {
         code: 'alias_taken',
       })
+      assert.deepEqual(await read('tag_id, link_id', 'link_tags'), [[1, 2]])
+      const another = await actions.links.insertion(actor, { url: 'https://acme.com/' })
+      assert.equal((await another(storage)).record.id, 6)
       await addresses.remove(actor, 1, 1)
       // Visitors find the new exact address before that of the fourth link.
       const { changes } = await storage.changesAfter(position)

@@ -1,8 +1,7 @@
 import type { Dialect } from './dialect.ts'
 
 /**
- * Makes each address a row of one table, main ones too. Two unique indexes decide whether an address is free. On SQLite, `links`
- * keeps its unique key, which they imply, because a table has to be written again to lose one.
+ * Makes each address a row of one table, main ones too. Two unique indexes decide whether an address is free.
  */
 export function addressRows({ engine, id, integer, text, end, trigger }: Dialect): string[] {
   const isSqlite = engine === 'sqlite'

@@ -9,6 +9,7 @@ import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
 import { importDecisions, importTables } from './imports.ts'
 import { letterIndexes } from './letters.ts'
+import { linkKeys } from './link-keys.ts'
 import { peopleTables } from './people.ts'
 import { recordTables } from './records.ts'
 import { ruleColumns } from './rules.ts'
@@ -33,6 +34,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0013-import-warnings': ({ text }) => [`alter table import_rows add column warnings ${text}`],
   '0014-address-rows': addressRows,
   '0015-import-decisions': importDecisions,
+  '0016-link-keys': linkKeys,
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -145,11 +145,14 @@ const explanations: Readonly<Record<number, (path: string, why: string) => strin
   [resultCodes.notADatabase]: (path) => `The file ${path} is not a database. Set DATABASE_URL to another file.`,
 }
 
-/** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or SQLite's error if the file is locked. */
+/**
+ * Migrates in one transaction, unless up to date. Turns foreign keys off on the connection, because a migration that writes a
+ * table again would delete what refers to its rows. Throws `StartupFailure`, or SQLite's error if the file is locked.
+ */
 export async function migrateSqlite(database: DatabaseSync, migrations: Migrations): Promise<void> {
   const db = migrationDb(database)
   if ((await readStates(db, migrations)).every(({ isApplied }) => isApplied)) return
-  database.exec('begin immediate')
+  database.exec('pragma foreign_keys = off; begin immediate')
   try {
     await migrate(db, migrations)
     database.exec('commit')
