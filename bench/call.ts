@@ -9,7 +9,7 @@ export interface Call {
   readonly host: string
   /** Complete header lines. */
   readonly head: string
-  /** The body, URL-encoded; empty for none. */
+  /** The body, URL-encoded or a JSON object; empty for none. */
   readonly form: string
 }
 
@@ -20,17 +20,19 @@ export function withKey(secret: string): Pick<Call, 'host' | 'head'> {
 
 /** Encodes a request. Its text is ASCII. */
 export function onTheWire({ method, path, host, head, form }: Call): Buffer {
-  const body = form === '' ? '\r\n' : `${contentType}Content-Length: ${form.length}\r\n\r\n${form}`
+  const body = form === '' ? '\r\n' : `${contentType(form)}Content-Length: ${form.length}\r\n\r\n${form}`
   const first = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`
   return Buffer.from(`${first}${head}${body}`, 'latin1')
 }
 
-const contentType = 'Content-Type: application/x-www-form-urlencoded\r\n'
+function contentType(form: string): string {
+  return `Content-Type: application/${form.startsWith('{') ? 'json' : 'x-www-form-urlencoded'}\r\n`
+}
 
 /** Sends one request. Returns the response without the headers that Node adds. */
 export async function call(port: number, { method, path, host, head, form }: Call): Promise<Answer> {
   const headers: Record<string, string | number> = { host, connection: 'keep-alive' }
-  for (const line of `${head}${form === '' ? '' : contentType}`.split('\r\n').slice(0, -1)) {
+  for (const line of `${head}${form === '' ? '' : contentType(form)}`.split('\r\n').slice(0, -1)) {
     const [name, value] = line.split(': ', 2) as [string, string]
     headers[name] = value
   }

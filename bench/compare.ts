@@ -1,9 +1,10 @@
 /**
  * Compares the speed of this checkout with another one, which has its own `node_modules`. Both run at the same time. Some
- * requests go to one of them, then some to the other. It takes three minutes.
+ * requests go to one of them, then some to the other. It takes five minutes.
  *
- *   npm run bench:compare -- ../other              on SQLite
- *   npm run bench:compare -- ../other --postgres   on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
+ *   npm run bench:compare -- ../other                   on SQLite
+ *   npm run bench:compare -- ../other --postgres        on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
+ *   npm run bench:compare -- ../other --only store      only operations with this text in their title
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +20,7 @@ import { type Call, call, withKey } from './call.ts'
 import { anyOf } from './case.ts'
 import { median } from './figures.ts'
 import { threeRules } from './link-records.ts'
-import { drive } from './load.ts'
+import { connections, drive } from './load.ts'
 import { benchServer } from './postgres.ts'
 import type { Usage } from './servers.ts'
 import { browserHeads } from './visit-cases.ts'
@@ -36,8 +37,10 @@ interface Operation {
   readonly status: number
   /** The requests of a slice; 2,500 by default. */
   readonly amount?: number
+  /** The connections; 32 by default. */
+  readonly clients?: number
   readonly isVisit?: boolean
-  /** Returns what the nth request sends. */
+  /** Returns what the nth request sends. Numbers start at 0 for each operation. */
   readonly request: (n: number) => [method: string, path: string, form?: string]
 }
 
@@ -61,11 +64,43 @@ const operations: Readonly<Record<string, Operation>> = {
     isVisit: true,
     request: (n) => ['GET', `ruled${1 + (n % links)}`],
   },
+  'unknown alias': { status: 404, amount: 40_000, isVisit: true, request: (n) => ['GET', `none${n}`] },
   'link: store': {
     status: 201,
     amount: 10_000,
     request: (n) => ['POST', 'links', `url=https%3A%2F%2Fexample.com%2F${n}`],
   },
+  'link: update': {
+    status: 200,
+    request: (n) => ['PATCH', `links/${1 + (n % links)}`, `title=Title+${n}`],
+  },
+  'link: rename': {
+    status: 200,
+    request: (n) => ['PATCH', `links/${1 + (n % links)}`, `alias=renamed${n}`],
+  },
+  // Links that 'link: store' has stored.
+  'link: delete': { status: 204, request: (n) => ['DELETE', `links/${2 * links + 1 + n}`] },
+  'link: store 100 at once': {
+    status: 200,
+    amount: 100,
+    clients: 2,
+    request: (n) => [
+      'POST',
+      'links/bulk',
+      JSON.stringify({ links: Array(100).fill({ url: `https://acme.com/${n}` }) }),
+    ],
+  },
+  'link: update 100 at once': {
+    status: 200,
+    amount: 100,
+    clients: 2,
+    request: (n) => ['PATCH', 'links/bulk', JSON.stringify({ ids: hundred(n), set: { title: `Title ${n}` } })],
+  },
+}
+
+/** Returns the ids of a hundred links. */
+function hundred(n: number): number[] {
+  return Array.from({ length: 100 }, (_, at) => 1 + ((100 * n + at) % links))
 }
 
 interface Candidate {
@@ -78,7 +113,10 @@ interface Candidate {
   cpu: number[]
 }
 
-const { values, positionals } = parseArgs({ options: { postgres: { type: 'boolean' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { postgres: { type: 'boolean' }, only: { type: 'string', default: '' } },
+  allowPositionals: true,
+})
 if (positionals.length !== 1) {
   process.stderr.write('Name the folder of the other checkout: npm run bench:compare -- ../other\n')
   process.exit(2)
@@ -91,8 +129,9 @@ const candidates: Candidate[] = []
 for (const [at, checkout] of checkouts.entries()) candidates.push(await open(checkout, await newDatabase(at)))
 
 process.stdout.write('| operation | speed | CPU |\n|---|--:|--:|\n')
-let sent = 0
 for (const [title, operation] of Object.entries(operations)) {
+  if (!title.includes(values.only)) continue
+  let sent = 0
   for (const candidate of candidates) Object.assign(candidate, { seconds: [], cpu: [] })
   for (let round = -warmUpRounds; round < rounds; round++) {
     for (const candidate of round % 2 === 0 ? candidates : candidates.toReversed()) {
@@ -167,7 +206,7 @@ async function open(checkout: string, url: string): Promise<Candidate> {
 
 async function measureSlice(
   candidate: Candidate,
-  { status, request, amount = slice, isVisit }: Operation,
+  { status, request, amount = slice, clients = connections, isVisit }: Operation,
   first: number,
   isCounted: boolean,
 ): Promise<void> {
@@ -182,7 +221,8 @@ async function measureSlice(
     return { ...withKey(key), method, path: `/api/v1/${path}`, form }
   }
   const before = await cpuOf(child)
-  const load = await drive({ ports: [isVisit ? visitPort : port], seconds: 60, status, next, most: amount })
+  const ports = [isVisit ? visitPort : port]
+  const load = await drive({ ports, seconds: 60, status, next, most: amount, clients })
   if (!isCounted) return
   seconds.push(load.seconds)
   cpu.push((await cpuOf(child)) - before)

@@ -20,14 +20,16 @@ export interface LoadOptions {
   readonly next: () => Call
   /** The maximum number of requests. */
   readonly most?: number | undefined
+  /** 32 by default. */
+  readonly clients?: number
 }
 
 export const connections = 32
 const timeoutSeconds = 60
 const lookMs = 20
 
-/** Sends requests over 32 connections. Each sends the next request after a response. Throws `UnexpectedAnswers`. */
-export async function drive({ ports, seconds, status, next, most }: LoadOptions): Promise<Load> {
+/** Sends requests over some connections. Each sends the next request after a response. Throws `UnexpectedAnswers`. */
+export async function drive({ ports, seconds, status, next, most, clients = connections }: LoadOptions): Promise<Load> {
   const latencies: number[] = []
   const start = performance.now()
   let last = start
@@ -35,7 +37,7 @@ export async function drive({ ports, seconds, status, next, most }: LoadOptions)
     ports.map((port) => {
       const run = autocannon({
         url: `http://127.0.0.1:${port}`,
-        connections: connections / ports.length,
+        connections: clients / ports.length,
         duration: seconds,
         sampleInt: lookMs,
         timeout: timeoutSeconds,
