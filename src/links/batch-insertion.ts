@@ -170,7 +170,7 @@ function insertedLink(
     domain_id: domain.id,
     alias,
     exact: values.exact,
-    legacy: values.legacy,
+    legacy: values.legacy ?? false,
     clicks: Math.max(0, own),
     created_at: times.created_at,
   }
