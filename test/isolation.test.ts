@@ -3,17 +3,10 @@
  * account's record. The only exception is that a domain's name is taken.
  */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createActor } from '../src/access/actor.ts'
-import { scopesOfRole } from '../src/access/roles.ts'
-import { createKey } from '../src/keys/store.ts'
-import { createInvitation } from '../src/members/invitations.ts'
-import { insertPerson } from '../src/members/store.ts'
 import { startApp } from './app.ts'
 import { type Answer, assertProblem, type Json } from './client.ts'
-import { newMember } from './members.ts'
 import { runs } from './runs.ts'
 
 const app = await startApp()
@@ -209,60 +202,4 @@ test("no account sees or changes another account's records", async () => {
   })
   await fc.assert(property, { numRuns: runs(40, 10) })
   assert.ok(counts.foreign > 5 * sequence && counts.stored > 10 * sequence, JSON.stringify(counts))
-})
-
-/** An account with people, one of whom is in other accounts too, whose names and emails have a random word. */
-async function newPeople(person: number) {
-  const account = await app.createAccount()
-  const mark = randomBytes(8).toString('hex')
-  const options = (name: string) => ({ name: `canary ${name} ${mark}`, email: `canary-${name}-${mark}@example.com` })
-  const owner = await newMember(app.storage, account, options('owner'))
-  const both = await newMember(app.storage, account, { ...options('both'), person })
-  const actor = createActor({ ...owner, kind: 'member', name: `canary ${mark}`, scopes: scopesOfRole('owner') }, null)
-  const { secret: key } = await createKey(app.storage, actor, { name: `key ${mark}`, scopes: ['*'], lifetimeMs: null })
-  const invited = { role: 'owner', ...options('guest') } as const
-  const { invitation } = await createInvitation(app.storage, actor, invited)
-  const send = (method: string, path: string, json?: Json) =>
-    app.send(method, `/api/v1${path}`, { key, ...(json && { json }) })
-  const events = (await send('GET', '/events?per_page=100')).body.data.map(({ id }: Json) => id)
-  return { mark, send, ids: { members: [owner.id, both.id], invitations: [invitation.record.id], events } }
-}
-
-const person = await insertPerson(app.storage, null)
-const [mine, theirs] = [await newPeople(person), await newPeople(person)]
-const operations = app.router.declared.filter(
-  ({ method, template }) => method !== 'HEAD' && template.startsWith('/api/v1/'),
-)
-
-test('no response has an id, a name or an email address of people in another account', async () => {
-  const filters = theirs.ids.members.map((id) => `actor=member&actor_id=${id}&record=member&record_id=${id}`)
-  for (const { method, template } of operations.filter((each) => each.method === 'GET' && !/:/.test(each.template))) {
-    for (const query of ['', 'search=canary', 'per_page=100&sort=asc', ...filters]) {
-      const { text } = await mine.send(method, `${template.replace('/api/v1', '')}?${query}`)
-      assert.ok(!text.includes(theirs.mark), `${template}?${query}`)
-      if (/members|invitations|events|me$/.test(template) && query === '') assert.ok(text.includes(mine.mark), template)
-      if (query.startsWith('actor') && template.endsWith('/events')) assert.deepEqual(JSON.parse(text).data, [])
-    }
-  }
-})
-
-test('people, invitations and events of another account are like unknown ones', async () => {
-  const before = await theirs.send('GET', '/members')
-  const told = ({ status, text }: Answer) => [status, text.replaceAll(/"request_id":"[^"]*"|\d+/g, '')]
-  for (const [resource, ids] of Object.entries(theirs.ids)) {
-    const withId = operations.filter(({ template }) => template.startsWith(`/api/v1/${resource}/:id`))
-    assert.ok(withId.length > 1, resource)
-    for (const { method, template } of withId) {
-      const ask = (id: number) =>
-        mine.send(method, template.replace('/api/v1', '').replace(':id', String(id)), method === 'GET' ? undefined : {})
-      const unknown = await ask(999_999_999)
-      for (const id of ids) {
-        const answer = await ask(id)
-        assertProblem(answer, 404, 'not_found')
-        assert.deepEqual(told(answer), told(unknown), `${method} ${template}`)
-      }
-    }
-  }
-  const after = await theirs.send('GET', '/members')
-  assert.deepEqual([after.body, after.headers.etag], [before.body, before.headers.etag])
 })

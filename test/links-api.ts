@@ -14,6 +14,9 @@ export function fresh(stem: string): string {
   return `${stem}${made}`
 }
 
+/** Returns a unique name that domains, spaces and tags can have. */
+export const newName = () => `${fresh('n')}.example`
+
 /** An account, its key and its oldest domain. */
 export interface Place {
   readonly account: number
@@ -40,6 +43,11 @@ export async function newPlace(app: TestApp): Promise<Place> {
   const link = (json: Json = {}) => stored('/links', { url: 'https://acme.com', ...json })
   const domain = await stored('/domains', { name: `${fresh('go')}.example` })
   return { account, key, domain, send, stored, link }
+}
+
+/** Returns the newest event of an account. */
+export async function newestEvent({ send }: Pick<Place, 'send'>): Promise<Json> {
+  return (await send('GET', '/events')).body.data[0]
 }
 
 export function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {

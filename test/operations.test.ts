@@ -1,75 +1,136 @@
+/** Every operation, form and command that changes a record stores its events, all in one batch. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { pathWithCurl, withFastNpm } from './path.ts'
-import { freePortRow, newFolder, type Variables } from './processes.ts'
-import { repository, serverArguments } from './scripts.ts'
-import { rerun, stepsOf, timeless } from './transcript.ts'
+import { userInfo } from 'node:os'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { operations } from '../src/app/api.ts'
+import { startApp } from './app.ts'
+import { type Change, changes, type Expected, type Prepared, type Site } from './changes.ts'
+import type { Json } from './client.ts'
+import { commandsWith } from './command-line.ts'
+import { Browser, signedInMember } from './dashboard.ts'
+import { newestEvent, newPlace } from './links-api.ts'
+import { lowestRole, operationsByScope, pagesByRole, readers } from './operations.ts'
 
-/** The pages with transcripts, and how many commands they have at least. */
-const pages = { install: 1, monitoring: 3, backup: 14 }
+const app = await startApp()
+const { location } = app.storage
+const { run, say } = commandsWith({
+  DATABASE_URL: location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url,
+})
 
-/** Creates a folder with a `systemctl` that starts and stops the server. */
-function systemctlFolder(t: TestContext): { folder: string; log: string } {
-  const folder = newFolder(t)
-  const [pid, log, script] = [join(folder, 'pid'), join(folder, 'log'), join(folder, 'systemctl')]
-  const server = [process.execPath, ...serverArguments].map((word) => `'${word}'`).join(' ')
-  writeFileSync(
-    script,
-    `#!/bin/sh
-case "$1" in
-  start)
-    : > '${log}'
-    ${server} < /dev/null >> '${log}' 2>&1 &
-    echo $! > '${pid}'
-    until grep -q 'is listening' '${log}'; do kill -0 $! && sleep 0.05 || exit 1; done ;;
-  stop)
-    kill -TERM $(cat '${pid}')
-    while kill -0 $(cat '${pid}') 2> /dev/null; do sleep 0.05; done ;;
-esac
-`,
+const routes = app.router.declared.filter(
+  ({ method, template }) => /^\/app(?:\/|$)/.test(template) && method !== 'HEAD',
+)
+const writing = operations.filter(({ method }) => method !== 'GET')
+
+/** Several changes of one form or command differ by words in parentheses. */
+const nameOf = (example: string) => example.replace(/ \(.*/, '')
+/** Both methods of an update have the same change. */
+const isOperation = (id: string, change: Change) => change.operation === id.replace(/ByPut$/, '')
+
+/** Throws unless these are all names, without others. */
+function assertAll(names: readonly string[], known: readonly (string | undefined)[]): void {
+  assert.deepEqual([...new Set(known.filter((name) => name !== undefined))].toSorted(), names.toSorted())
+}
+
+test('the registry has every operation with its scope, and every page and form with its role', () => {
+  assertAll(
+    operations.map(({ id }) => id),
+    Object.values(operationsByScope).flat(),
   )
-  chmodSync(script, 0o755)
-  return { folder, log }
+  assert.deepEqual(
+    routes.filter(({ method, template }) => lowestRole(method, template) === undefined),
+    [],
+  )
+  const declared = routes.map(({ method, template }) => `${method} ${template}`)
+  for (const entry of Object.values(pagesByRole).flat()) assert.ok(declared.includes(entry), `${entry} does not exist`)
+})
+
+test('the registry has a change or a reason for every operation, form and command', async () => {
+  assertAll(
+    [...new Set(writing.map(({ id }) => id.replace(/ByPut$/, '')))],
+    [...changes.map(({ operation }) => operation), ...Object.keys(readers.operations)],
+  )
+  assertAll(
+    routes.flatMap(({ method, template }) => (method === 'POST' ? template : [])),
+    [...changes.map(({ form }) => form && nameOf(form)), ...Object.keys(readers.forms)],
+  )
+  assertAll(
+    Array.from((await say('help')).matchAll(/^ {2}npx waymark (.+?) {2,}\S/gm), ([, name]) => String(name)),
+    [...changes.map(({ command }) => command && nameOf(command)), ...Object.keys(readers.commands)],
+  )
+})
+
+/** Makes a change with `send` in a new account, and compares its events. Each has this author. */
+async function check(
+  { prepare }: Change,
+  author: { readonly kind: string; readonly name: string },
+  send: (at: Site, prepared: Prepared) => Promise<string | null>,
+): Promise<void> {
+  const place = await newPlace(app)
+  const signIn = () => signedInMember(app, { account: place.account, name: 'Ana' })
+  const browser = author.kind === 'member' ? await signIn() : new Browser(app)
+  const at = { ...place, app, browser, say: (line: string) => say(`${line} --account ${place.account}`) }
+  const prepared = await prepare(at)
+  const { id: last } = await newestEvent(place)
+  const request_id = await send(at, prepared)
+  const { data } = (await place.send('GET', `/events?sort=asc&after=${last}`)).body
+  assertEvents(data, prepared.events)
+  for (const event of data) {
+    const { id, ...others } = event.actor
+    assert.deepEqual([others, event.request_id], [author, request_id])
+    assert.equal(typeof id, author.kind === 'command' ? 'object' : 'number')
+  }
 }
 
-for (const [page, commands] of Object.entries(pages)) {
-  test(`the commands of docs/${page}.md print its transcripts`, (t) => rehearse(t, page, commands))
+/** Throws unless these are the expected events, in any order, of one change. */
+function assertEvents(found: readonly Json[], expected: readonly Expected[]): void {
+  const lines = expected.map(([type, { short_url, name }]) => `${type} ${short_url ?? name}`)
+  assert.deepEqual(found.map(({ type, record_name }) => `${type} ${record_name}`).toSorted(), lines.toSorted())
+  assert.equal(new Set(found.map(({ batch_id }) => batch_id)).size, 1)
+  for (const { type, record, record_id, record_name } of found) {
+    assert.equal(record, type.split('.')[0])
+    const [, { id = record_id }] = expected[lines.indexOf(`${type} ${record_name}`)] as Expected
+    assert.equal(record_id, id)
+  }
 }
 
-/** Runs every command of the page on a new database, and compares the output. */
-async function rehearse(t: TestContext, page: string, commands: number): Promise<void> {
-  const path = join(repository, 'docs', `${page}.md`)
-  const document = readFileSync(path, 'utf8')
-  const port = await freePortRow(2)
-  const opsPort = port + 1
-  // Registered before the folders, so that the server stops before they are removed.
-  t.after(() => systemctl('stop'))
-  const [data, backups] = [newFolder(t), newFolder(t)]
-  const { folder, log } = systemctlFolder(t)
-  const env = {
-    ...(process.env as Variables),
-    PATH: folder + delimiter + withFastNpm(t, pathWithCurl(t)),
-    DATABASE_URL: `sqlite:${join(data, 'waymark.db')}`,
-    PORT: String(port),
-    OPS_PORT: String(opsPort),
-    REDIRECT_PORT: '0',
-  }
-  const systemctl = (verb: string) => spawnSync('systemctl', [verb, 'waymark'], { env })
-  assert.equal(systemctl('start').status, 0)
+/** Returns the path with the ids of a change. */
+const pathOf = (template: string, { id, address_id }: Prepared) =>
+  template.replace(':id', String(id)).replace(':address_id', String(address_id))
 
-  const [KEY = ''] = /wm_\w{49}/.exec(readFileSync(log, 'utf8')) ?? []
-  const places = {
-    'http://localhost:3090': `http://localhost:${opsPort}`,
-    '/var/lib/waymark': data,
-    '/var/backups/waymark': backups,
+for (const { id, method, path } of writing) {
+  for (const change of changes.filter((each) => isOperation(id, each))) {
+    test(`${id} stores its events`, () =>
+      check(change, { kind: 'key', name: 'test' }, async (at, prepared) => {
+        const { query = '', json } = prepared
+        const request = json === undefined ? {} : { json }
+        const { status, text, headers } = await at.send(method, pathOf(path, prepared) + query, request)
+        assert.ok(status < 300, text)
+        return String(headers['x-request-id'])
+      }))
   }
-  const now = await rerun(document, { url: `http://localhost:${port}`, places, env: { ...env, KEY } })
+}
 
-  // To update the document: UPDATE_README=1 npm test -- test/operations.test.ts
-  if (process.env.UPDATE_README) writeFileSync(path, now)
-  else assert.equal(timeless(now), timeless(document))
-  assert.ok(stepsOf(document).length >= commands)
+for (const change of changes) {
+  const { form, command } = change
+  if (form !== undefined) {
+    test(`${form} stores its events`, () =>
+      check(change, { kind: 'member', name: 'Ana' }, async ({ browser }, prepared) => {
+        const { status, text, headers } = await browser.post(pathOf(nameOf(form), prepared), prepared.fields)
+        assert.ok(status === 303 || status === 201, text)
+        return String(headers['x-request-id'])
+      }))
+  }
+  if (command !== undefined) {
+    test(`waymark ${command} stores its events`, () =>
+      check(change, { kind: 'command', name: userInfo().username }, async ({ account }, { line = '', input = '' }) => {
+        // These find the account by the key.
+        const option = /^keys (?:rotate|revoke)$/.test(command) ? '' : `--account ${account}`
+        const words = `${nameOf(command)} ${line} ${option}`
+        const { code, stderr } = await run(words, { input: Readable.from([Buffer.from(input)]) })
+        assert.equal(code, 0, stderr)
+        return null
+      }))
+  }
 }

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { query } from '../src/storage/schema.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { Answer, Json, Request } from './client.ts'
-import { newName } from './expected-events.ts'
+import { newName } from './links-api.ts'
 import { runs } from './runs.ts'
 
 interface Step {

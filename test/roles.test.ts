@@ -1,4 +1,4 @@
-/** Every page and form with every role. The table is section 19 of the contract, written out by hand, so a new route needs an entry. */
+/** Every page and form of the registry with every role. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -8,101 +8,18 @@ import type { Json } from './client.ts'
 import { crawl, type FoundForm } from './crawl.ts'
 import { Browser, type Form, signedInMember, type Visited } from './dashboard.ts'
 import { type Furnished, furnish } from './dashboard-records.ts'
-import { newestEvent } from './expected-events.ts'
+import { newestEvent } from './links-api.ts'
 import { loginToken, newMember } from './members.ts'
+import { isStatistics, lowestRole, type Role, rank, roles } from './operations.ts'
 import { runs } from './runs.ts'
 
 const app = await startApp()
-
-const roles = ['viewer', 'editor', 'admin', 'owner'] as const
-type Role = (typeof roles)[number]
-const rank = (role: Role) => roles.indexOf(role)
-
-const words = (text: string) => text.trim().split(/\s+/)
-const actionsOf = (home: string, names: string) => words(names).map((name) => `${home}/:id/${name}`)
-const forms = (home: string) => [`GET ${home}/new`, `POST ${home}`, `GET ${home}/:id/edit`, `POST ${home}/:id`]
-const withForm = (...paths: string[]) => paths.flatMap((path) => [`GET ${path}`, `POST ${path}`])
-const statistics =
-  /^GET \/app(?:\/(?:links|domains|spaces|tags)\/:id)?\/(?:clicks\.csv|(?:countries|referrers|browsers|operating-systems|devices|languages|rules|top-links|top-spaces|top-domains|referrers\/:host\/links)(?:\.csv)?)$/
-
-function isStatistics(path: string): boolean {
-  const template = path.replace(/\/\d+(?=\/)/, '/:id').replace(/referrers\/[^/]+\/links/, 'referrers/:host/links')
-  return statistics.test(`GET ${template}`)
-}
-
-/** The pages and forms that need no session, or only a session. */
-const open = words(`/app/sign-in /app/sign-in/passkey /app/sign-in/passkey/options /app/sign-out /app/scheme
-  /app/static/:version/:name /app/join /app/join/passkey /app/join/passkey-options /app/join/oidc /app/*
-  /app/dismiss /app/dismiss-ending /app/about /app/switch /app/sessions /app/account
-  /app/profile /app/profile/time-zone /app/profile/sessions/:id/end /app/profile/sessions/end-all
-  /app/profile/sessions/end-others /app/profile/passkeys/new /app/profile/passkeys/options /app/profile/passkeys
-  /app/profile/passkeys/:id/remove`)
-
-/** The lowest role of each other page and form. */
-const lowest: Readonly<Record<Role, readonly string[]>> = {
-  viewer: [
-    ...words(`/app /app/links /app/links.csv /app/links/:id /app/links/:id/qr /app/links/selected /app/links/compare
-      /app/links/compare/clicks.csv /app/links/import /app/import /app/import/:id /app/domains /app/domains/:id /app/domains/:id/qr/example /app/spaces /app/spaces/:id
-      /app/tags /app/tags/:id /app/history /app/history/undo /app/people /app/people/:id`).map((path) => `GET ${path}`),
-    // Both look at what the form is about, see below.
-    'POST /app/links/selected',
-    'POST /app/history/undo',
-  ],
-  editor: [
-    ...forms('/app/links'),
-    ...withForm(...actionsOf('/app/links', 'delete delete-statistics addresses/:address_id/delete')),
-    ...withForm('/app/import/:id/undo'),
-    ...words('/app/import /app/import/:id /app/import/:id/apply /app/import/:id/proof').map((path) => `POST ${path}`),
-    'POST /app/links/:id/addresses',
-    ...words('/app/links/move').map((path) => `GET ${path}`),
-    ...actionsOf('/app/links', 'enable disable archive unarchive').map((path) => `POST ${path}`),
-    ...forms('/app/spaces'),
-    ...withForm('/app/spaces/:id/delete'),
-    ...forms('/app/tags'),
-    ...withForm('/app/tags/:id/delete', '/app/tags/:id/merge'),
-  ],
-  admin: [
-    ...forms('/app/domains'),
-    ...withForm(...actionsOf('/app/domains', 'delete qr qr/reset')),
-    'POST /app/domains/:id/check',
-    ...withForm('/app/keys', '/app/keys/:id/revoke'),
-    'GET /app/keys/new',
-  ],
-  owner: [
-    'POST /app/account',
-    ...words('/app/people/:id /app/people /app/people/invitations/:id/revoke /app/people/:id/end-sessions').map(
-      (path) => `POST ${path}`,
-    ),
-    'GET /app/people/invite',
-    ...withForm('/app/people/:id/remove'),
-  ],
-}
-
-/** Returns the lowest role that may use a route; undefined for an unknown route. */
-function lowestFor(method: string, template: string): Role | undefined {
-  const route = `${method} ${template}`
-  const role = roles.find((each) => lowest[each].includes(route))
-  return role ?? (statistics.test(route) || open.includes(template) ? 'viewer' : undefined)
-}
 
 const routes = app.router.declared.filter(
   ({ method, template }) => /^\/app(?:\/|$)/.test(template) && method !== 'HEAD',
 )
 /** Forms that end the session which asks. */
 const endsSession = /\/(?:sign-out|end-all|sign-in|switch|join)\b/
-
-test('the table has an entry for every page and form', () => {
-  const unknown = routes.filter(({ method, template }) => lowestFor(method, template) === undefined)
-  assert.deepEqual(unknown, [])
-  for (const role of roles) {
-    for (const entry of lowest[role]) {
-      assert.ok(
-        routes.some(({ method, template }) => `${method} ${template}` === entry),
-        `${entry} is no route`,
-      )
-    }
-  }
-})
 
 /** Throws unless a page says that a role is missing, and which. */
 function assertForbidden({ status, page }: Visited, role: Role, asked: string): void {
@@ -173,7 +90,7 @@ test('pages and forms are forbidden for roles below that of the table, which tak
   }
   const check = async ({ method, template, role }: (typeof cases)[number]) => {
     await become(role)
-    const needed = lowestFor(method, template) ?? assert.fail(template)
+    const needed = lowestRole(method, template) ?? assert.fail(template)
     const asked = `${role}: ${method} ${template}`
     const [isForbidden, isPage] = [rank(role) < rank(needed), method === 'GET']
     // Unknown ids, so that the account stays as it is. They don't matter without the role.
@@ -202,7 +119,7 @@ function neededFor({ action, fields }: FoundForm, events: readonly Json[]): Role
   const template = routes.find(
     ({ method, template }) => method === 'POST' && new RegExp(`^${template.replace(/:\w+/g, '\\d+')}$`).test(action),
   )?.template
-  return lowestFor('POST', template ?? '') ?? assert.fail(action)
+  return lowestRole('POST', template ?? '') ?? assert.fail(action)
 }
 
 interface Person {
@@ -338,6 +255,8 @@ for (const [kind, needed] of [
     }
   })
 }
+
+const words = (text: string) => text.trim().split(/\s+/)
 
 /** The scopes that members of each role can give to keys, in addition to those of the roles before. */
 const keyScopes: Readonly<Record<Role, readonly string[]>> = {

@@ -1,20 +1,19 @@
-/** Keys and scopes, on every operation. */
+/** Keys on every operation. `test/key-scopes.test.ts` has their scopes. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
-import { scopes } from '../access/actor.ts'
 import { operations } from '../app/api.ts'
 import { apiPrefix } from './operations.ts'
 
 // More requests fail than a client address may send in a minute.
 const app = await startApp({ rateLimit: 0 })
 
-/** Every operation of the API, with the scope that it needs. */
-const calls = operations.flatMap(({ method, path, scope }) => {
+/** Every operation of the API. */
+const calls = operations.flatMap(({ method, path }) => {
   const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
-  return methods.map((each) => ({ method: each, path: apiPrefix + path.replace(':id', '1'), scope }))
+  return methods.map((each) => ({ method: each, path: apiPrefix + path.replace(':id', '1') }))
 })
 
 function assertUnauthorised({ status, headers, body, text }: Answer, code: string): void {
@@ -102,26 +101,6 @@ test('401 contains no key, and is the same for an existing and an unknown record
   const unseen = await app.send('GET', '/api/v1/domains/999', { key: unknown })
   assert.deepEqual({ ...seen.body, request_id: '' }, { ...unseen.body, request_id: '' })
 })
-
-for (const granted of scopes) {
-  test(`403 for exactly the operations that need another scope than ${granted}`, async () => {
-    const key = await app.createKey({ scopes: [granted] })
-    for (const { method, path, scope } of calls) {
-      const { status, headers, body } = await app.send(method, path, { key })
-      // Requests that work on the links of an import need a second scope.
-      const needsLinks = method === 'POST' && /\/imports\/\d+\//.test(path)
-      const isAllowed = granted === '*' || scope === null || (granted === scope && !needsLinks)
-      assert.equal(status === 403, !isAllowed, `${method} ${path}`)
-      assert.notEqual(status, 401)
-      if (isAllowed) continue
-      const lacking = granted === scope ? 'links:write' : scope
-      assert.equal(headers['www-authenticate'], `Bearer realm="api", error="insufficient_scope", scope="${lacking}"`)
-      if (method === 'HEAD') continue
-      assert.equal(body.code, 'insufficient_scope')
-      assert.match(body.detail, new RegExp(String(lacking)))
-    }
-  })
-}
 
 test('200 for each operation that one of several scopes allows, 403 for the others', async () => {
   const key = await app.createKey({ scopes: ['domains:read', 'spaces:write'] })

@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { operations } from '../../src/app/api.ts'
 import { databaseUnavailable, overloaded } from '../../src/errors.ts'
 import { Overload } from '../../src/http/overload.ts'
 import { startApp } from '../app.ts'
+import { changes } from '../changes.ts'
 import { type Answer, assertProblem, type Request } from '../client.ts'
+import { Browser } from '../dashboard.ts'
 import { failing } from '../failing-storage.ts'
+import { newPlace } from '../links-api.ts'
 
 let fault: unknown
 const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
@@ -14,24 +18,28 @@ const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
 /** Runs the work while every call of the database throws this value. */
 async function whileThrowing(thrown: unknown, work: () => Promise<void>): Promise<void> {
   // Caches what a request reads before its operation.
-  assert.equal((await app.send('GET', '/api/v1/spaces')).status, 200)
+  for (const { key } of [app, place]) assert.equal((await app.send('GET', '/api/v1/spaces', { key })).status, 200)
   fault = thrown
   await work().finally(() => {
     fault = undefined
   })
 }
 
-const operations = ['domains', 'spaces', 'links'].flatMap((resource) => {
-  const path = `/api/v1/${resource}`
-  return [
-    ['GET', path, {}],
-    ['GET', `${path}/1`, {}],
-    ['POST', path, { form: resource === 'links' ? { url: 'https://acme.com' } : { name: 'go.acme.com' } }],
-    ['PUT', `${path}/1`, {}],
-    ['PATCH', `${path}/1`, { form: { name: '' } }],
-    ['DELETE', `${path}/1`, {}],
-  ] as const
-})
+/** Every operation, with a valid request. */
+const requests: [method: string, path: string, request: Request][] = []
+const place = await newPlace(app)
+const site = { ...place, app, browser: new Browser(app), say: () => assert.fail('No command runs.') }
+for (const { id, method, path, file } of operations) {
+  const change = changes.find(({ operation }) => operation === id.replace(/ByPut$/, ''))
+  const prepared = await change?.prepare(site)
+  const headers = { 'content-type': 'text/csv' }
+  const valid = file === undefined ? { ...(prepared?.json && { json: prepared.json }) } : { body: 'url\n', headers }
+  const url = path.replace(/:\w+/g, String(prepared?.id ?? 1)) + (id === 'showStats' ? '?name=clicks' : '')
+  requests.push([method, `/api/v1${url}${prepared?.query ?? ''}`, { ...valid, key: place.key }])
+}
+
+/** Without requests whose work runs in threads, which have their own connections. */
+const local = requests.filter(([, path]) => !/bulk|imports|clicks$/.test(path))
 
 function assertUnavailable(answer: Answer, code: string): void {
   assertProblem(answer, 503, code)
@@ -43,7 +51,7 @@ describe('a bug', () => {
 
   test('500 with the request id and nothing else, which the log explains', async () => {
     await whileThrowing(new TypeError(secret), async () => {
-      for (const [method, path, request] of operations) {
+      for (const [method, path, request] of local) {
         const answer = await app.send(method, path, request)
         assertProblem(answer, 500, 'internal_error')
         assert.doesNotMatch(answer.text, /select|TypeError|\.ts|node:| at /)
@@ -76,7 +84,7 @@ describe('503', () => {
     assert.deepEqual((await app.send('GET', '/health', { key: null })).body, { status: 'ok' })
     const unknownKey = await app.createKey()
     await whileThrowing(databaseUnavailable(new Error('disk full: select')), async () => {
-      for (const [method, path, request] of [...operations, ['GET', '/health', {}] as const]) {
+      for (const [method, path, request] of [...local, ['GET', '/health', {}] as const]) {
         const answer = await app.send(method, path, request)
         assertUnavailable(answer, 'database_unavailable')
         assert.doesNotMatch(answer.text, /select|disk/)
@@ -91,7 +99,7 @@ describe('503', () => {
   // `src/http/overload.test.ts` tests when the server is overloaded.
   test('overloaded with Retry-After on every operation but /health under overload', async (t) => {
     t.mock.method(Overload.prototype, 'refusal', () => overloaded('The server is overloaded.'))
-    for (const [method, path, request] of operations)
+    for (const [method, path, request] of requests)
       assertUnavailable(await app.send(method, path, { ...request, seesOverload: true }), 'overloaded')
     assert.equal((await app.send('GET', '/health', { seesOverload: true })).status, 200)
   })
@@ -100,7 +108,7 @@ describe('503', () => {
     const stopping = await startApp()
     stopping.listener.isDraining = true
     const others = [['GET', '/nowhere', {}] as const, ['OPTIONS', '/health', {}] as const]
-    for (const [method, path, request] of [...operations, ...others]) {
+    for (const [method, path, request] of [...requests, ...others]) {
       const answer = await stopping.send(method, path, { ...request, key: null })
       assertUnavailable(answer, 'shutting_down')
       assert.equal(answer.headers.connection, 'close')

@@ -1,51 +1,29 @@
 /**
- * Two accounts with full data, and a person who is in both: no page or form shows or changes the other account, for every
- * existing route.
+ * Two accounts with full data, and a person who is in both: no operation, page or form shows or changes the other account,
+ * for every existing route.
  */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { systemActor } from '../../src/access/actor.ts'
-import { createAccount } from '../../src/accounts/store.ts'
-import { createKey, listKeys } from '../../src/keys/store.ts'
-import { AddressActions } from '../../src/links/address-actions.ts'
-import { createInvitation } from '../../src/members/invitations.ts'
-import { insertPerson } from '../../src/members/store.ts'
-import { insertLoginToken } from '../../src/sessions/store.ts'
-import { query as sql } from '../../src/storage/schema.ts'
-import { startApp } from '../app.ts'
-import type { Json } from '../client.ts'
-import { Browser, type Form, signedInMember, type Visited } from '../dashboard.ts'
-import { addClicks, dayWith } from '../days.ts'
-import { newMember } from '../members.ts'
-import { runs } from '../runs.ts'
+import { systemActor } from '../src/access/actor.ts'
+import { createAccount } from '../src/accounts/store.ts'
+import { operations } from '../src/app/api.ts'
+import { createKey, listKeys } from '../src/keys/store.ts'
+import { createInvitation } from '../src/members/invitations.ts'
+import { insertPerson } from '../src/members/store.ts'
+import { insertLoginToken } from '../src/sessions/store.ts'
+import { query as sql } from '../src/storage/schema.ts'
+import { startApp } from './app.ts'
+import { type Answer, assertProblem, type Json, type Request } from './client.ts'
+import { Browser, type Form, signedInMember, type Visited } from './dashboard.ts'
+import { addClicks, dayWith } from './days.ts'
+import { newMember } from './members.ts'
+import { runs } from './runs.ts'
 
 const app = await startApp()
 
-const kinds = [
-  'links',
-  'addresses',
-  'import',
-  'domains',
-  'spaces',
-  'tags',
-  'keys',
-  'sessions',
-  'people',
-  'invitations',
-  'passkeys',
-] as const
-
-interface Owner {
-  readonly browser: Browser
-  readonly account: number
-  /** A word that appears in all records of the account, and nowhere else. */
-  readonly mark: string
-  readonly ids: Readonly<Record<(typeof kinds)[number], readonly number[]>>
-  /** Returns all records of the account. */
-  state(): Promise<unknown>
-}
+type Owner = Awaited<ReturnType<typeof owner>>
 
 /** The person who is in both accounts, with another name and email in each. */
 const both = await insertPerson(app.storage, null)
@@ -57,6 +35,8 @@ async function rowsOf(table: 'members' | 'invitations' | 'sessions', account: nu
   )
   return rows.map((row) => ({ ...row, last_seen_at: null, last_used_at: null }))
 }
+
+const idsOf = (rows: readonly { readonly id: number }[]) => rows.map(({ id }) => id)
 
 /** Adds people, an invitation and a passkey to an account, and signs in its owner. */
 async function addPeople(account: number, mark: string) {
@@ -70,7 +50,6 @@ async function addPeople(account: number, mark: string) {
   const shown = { transports: '', name: `Passkey ${mark}`, created_at: new Date().toISOString(), last_used_at: null }
   await app.storage.execute(sql.insertInto('passkeys').values({ ...passkey, ...shown }))
   const passkeys = sql.selectFrom('passkeys').select('id').where('person_id', '=', first.person_id)
-  const idsOf = (rows: readonly { readonly id: number }[]) => rows.map(({ id }) => id)
   return {
     browser,
     people: idsOf(members),
@@ -80,12 +59,15 @@ async function addPeople(account: number, mark: string) {
   }
 }
 
-async function owner(mark: string): Promise<Owner> {
+/** Stores an account. Its mark appears in all of its records, and nowhere else. */
+async function owner(mark: string) {
   const { id: account } = await createAccount(app.storage, `Account ${mark}`)
   const named = { name: `Key ${mark}`, scopes: ['*'], lifetimeMs: null } as const
   const { secret: key } = await createKey(app.storage, systemActor(account), named)
-  const stored = async (path: string, json: Json) => {
-    const { status, body, text } = await app.send('POST', `/api/v1${path}`, { key, json })
+  const send = (method: string, path: string, request: Request = {}) =>
+    app.send(method, `/api/v1${path}`, { key, ...request })
+  const stored = async (path: string, json: Json = {}) => {
+    const { status, body, text } = await send('POST', path, { json })
     assert.equal(status, 201, text)
     return body.data
   }
@@ -94,21 +76,20 @@ async function owner(mark: string): Promise<Owner> {
   const url = `https://acme.com/${mark}?utm_source=${mark}`
   const link = await stored('/links', { url, alias: mark, title: mark, space_id: space.id, tags: [mark] })
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
-  const addresses = new AddressActions(app.storage, app.actions.links)
-  const further = await addresses.insertion(systemActor(account), link.id, { alias: `${mark}-2` })(app.storage)
+  const further = await stored(`/links/${link.id}/addresses`, { alias: `${mark}-2` })
   const body = `url,short_url\nhttps://acme.com/,${domain.name}/${mark}-3\n`
-  const planned = await app.send('POST', '/api/v1/imports', { key, body, headers: { 'content-type': 'text/csv' } })
-  await app.actions.links.remove(systemActor(account), deleted.id, {}, null)
+  const planned = await send('POST', '/imports', { body, headers: { 'content-type': 'text/csv' } })
   const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })
-  await app.actions.domains.remove(systemActor(account), deletedDomain.id, {}, null)
+  for (const path of [`/links/${deleted.id}`, `/domains/${deletedDomain.id}`])
+    assert.equal((await send('DELETE', path)).status, 204)
   const day = Math.floor(Date.now() / 86_400_000)
   const values = { referrers: `${mark}.example` }
   await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people', values }]))
   const { browser, ...people } = await addPeople(account, mark)
   const keys = async () => (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
   const state = async () => {
-    const lists = ['links?archived=any', 'domains', 'spaces', 'tags', 'stats?name=clicks&'].map(
-      async (name) => (await app.send('GET', `/api/v1/${name.includes('?') ? name : `${name}?`}`, { key })).body,
+    const lists = ['links?archived=any', 'domains', 'spaces', 'tags', 'stats?name=clicks'].map(
+      async (name) => (await send('GET', `/${name}`)).body,
     )
     const rows = [rowsOf('members', account), rowsOf('invitations', account), rowsOf('sessions', account)]
     return [await Promise.all(lists), await keys(), await Promise.all(rows)]
@@ -119,11 +100,12 @@ async function owner(mark: string): Promise<Owner> {
     import: [planned.body.data.id],
     domains: [domain.id, deletedDomain.id],
     spaces: [space.id],
-    tags: [(await app.send('GET', '/api/v1/tags', { key })).body.data[0].id],
-    keys: (await listKeys(app.storage, account)).map(({ id }) => id),
+    tags: idsOf((await send('GET', '/tags')).body.data),
+    events: idsOf((await send('GET', '/events?per_page=100')).body.data),
+    keys: idsOf(await listKeys(app.storage, account)),
     ...people,
   }
-  return { browser, account, mark, ids, state }
+  return { browser, send, account, mark, ids, state }
 }
 
 const [mine, theirs] = [await owner('mine4711'), await owner('theirs0815')]
@@ -135,7 +117,7 @@ const withId = routes.filter(({ template }) => template.includes(':id'))
 /** Ids of an account for each path parameter. */
 function idsFor(template: string, { ids: of }: Owner = theirs): readonly number[] {
   const [, resource = ''] = /(\w+)\/:id/.exec(template) ?? []
-  const ids = of[resource as keyof Owner['ids']]
+  const ids = { ...of, members: of.people, imports: of.import }[resource as keyof Owner['ids']]
   assert.ok(ids, `${template}: say in this test which ids the path has`)
   return ids
 }
@@ -144,6 +126,40 @@ function assertNothingOf(other: Owner, { text, headers }: Pick<Visited, 'text' |
   assert.ok(!text.includes(other.mark), `${asked} shows something of the other`)
   assert.ok(!JSON.stringify(headers).includes(other.mark), asked)
 }
+
+const told = ({ status, text }: Answer) => [status, text.replaceAll(/"request_id":"[^"]*"|\d+/g, '')]
+
+test("returns 404 for every operation with another account's id, like for an unknown one", async () => {
+  const before = await theirs.state()
+  for (const { method, path } of operations.filter((each) => each.path.includes(':id'))) {
+    const ask = (id: number) =>
+      mine.send(
+        method,
+        path.replace(':id', String(id)).replace(':address_id', String(theirs.ids.addresses[0])),
+        method === 'GET' || method === 'DELETE' ? {} : { json: {} },
+      )
+    const unknown = await ask(999_999_999)
+    for (const id of idsFor(path)) {
+      const answer = await ask(id)
+      assertProblem(answer, 404, 'not_found')
+      assert.deepEqual(told(answer), told(unknown), `${method} ${path}`)
+    }
+  }
+  assert.deepEqual(await theirs.state(), before)
+})
+
+test('no list has an id or a value of another account', async () => {
+  const [member] = theirs.ids.people
+  const filters = ['', 'search=example', 'per_page=100&sort=asc']
+  for (const { id, path } of operations.filter((each) => each.method === 'GET' && !each.path.includes(':'))) {
+    for (const query of [...filters, `actor=member&actor_id=${member}`, `record=member&record_id=${member}`]) {
+      const { text } = await mine.send('GET', `${path}?${query}`)
+      assert.ok(!text.includes(theirs.mark), `${path}?${query}`)
+      if (query === '' && !/Stats|Imports/.test(id)) assert.ok(text.includes(mine.mark), path)
+      if (/_id=/.test(query) && path === '/events') assert.deepEqual(JSON.parse(text).data, [])
+    }
+  }
+})
 
 test("returns 404 for every page and form with another account's id", async () => {
   const before = await theirs.state()
@@ -162,8 +178,7 @@ test("returns 404 for every page and form with another account's id", async () =
       else assert.equal(answer.status, 404, `${method} ${path}`)
       assertNothingOf(theirs, answer, path)
       const same = await ask(path.replace(/\/\d+(?=\/|$)/, '/99999'))
-      const told = (each: Visited) => each.text.replaceAll(/\d+/g, 'n')
-      assert.deepEqual([same.status, told(same)], [answer.status, told(answer)], path)
+      assert.deepEqual(told(same), told(answer), path)
     }
   }
   assert.deepEqual([await theirs.state(), await mine.state()], [before, own])
