@@ -1,14 +1,20 @@
 /** The actions of the API on a database, without servers. */
 import { buildActions } from '../src/app/actions.ts'
 import { passwordSemaphores } from '../src/app/semaphores.ts'
+import { Jobs } from '../src/jobs/jobs.ts'
 import type { Storage } from '../src/storage/port.ts'
 
-/**
- * Returns the actions, and what reverses their events. `erase` deletes the clicks of permanently deleted records. `isStopped`
- * says whether the process ends before the steps after a deletion.
- */
-export const actionsOn = (storage: Storage, erase?: () => Promise<void>, isStopped = () => false) =>
-  buildActions(storage, {
+interface ActionOptions {
+  /** Deletes the clicks of permanently deleted records. */
+  readonly erase?: () => Promise<void>
+  /** The clock of jobs, in Unix milliseconds. */
+  readonly now?: () => number
+}
+
+/** Returns the actions, what reverses their events, and their jobs. Close the jobs for a process that dies before they begin. */
+export function actionsOn(storage: Storage, { erase, now = Date.now }: ActionOptions = {}) {
+  const jobs = new Jobs(storage, { maxWaitMs: null, onProblem: () => undefined, now })
+  const built = buildActions(storage, {
     shortUrl: (name, alias) => `http://${name}/${alias}`,
     urlSchemes: [],
     hashes: passwordSemaphores().hashes,
@@ -16,5 +22,7 @@ export const actionsOn = (storage: Storage, erase?: () => Promise<void>, isStopp
     onDomainChange: async () => undefined,
     flush: async () => undefined,
     erase: async () => erase?.(),
-    run: (work) => work(isStopped),
+    jobs,
   })
+  return { ...built, jobs }
+}

@@ -15,6 +15,7 @@ const layers: readonly (readonly string[])[] = [
   ['names/', 'frame/'],
   ['forms/'],
   ['access/'],
+  ['jobs/'],
   ['events/'],
   ['accounts/', 'instance/', 'keys/', 'sessions/', 'limits/', 'idempotency/'],
   ['api/', 'reachability/', 'qr/'],

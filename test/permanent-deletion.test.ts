@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { systemActor } from '../src/access/actor.ts'
-import { finishAllRemovals } from '../src/app/actions.ts'
 import { expireEvents } from '../src/events/retention.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
 import { forgetMember } from '../src/members/forgetting.ts'
@@ -18,6 +17,7 @@ import type { Json } from './client.ts'
 import { addClicks, manyPeople } from './days.ts'
 import { executeAt } from './engine.ts'
 import { applyImport, planFile, rowsOf } from './imports.ts'
+import { retentionJob } from './jobs.ts'
 import { fresh, newPlace, type Place } from './links-api.ts'
 
 const engines = ['sqlite', 'postgres'] as const
@@ -161,7 +161,9 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
       const all = [await rows(app, responses), await rows(app, own), await rows(app, days)]
       return all.map((some) => JSON.stringify(some))
     }
-    const { actions } = actionsOn(app.storage, undefined, () => true)
+    const { actions, jobs } = actionsOn(app.storage)
+    // The process ends before the steps after a deletion.
+    await jobs.close()
     const actor = systemActor(place.account)
     for (const id of [link.id, imported]) await actions.links.remove(actor, id, { permanently: 'true' }, null)
     const undo = await place.send('POST', '/events/undo', { json: { record: 'link', record_id: link.id } })
@@ -174,7 +176,7 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
         [false, true, true],
       ],
     )
-    const finish = () => finishAllRemovals(app.storage, () => false)
+    const finish = () => actionsOn(app.storage).jobs.finish()
     await finish()
     // The other link of the bulk request has the same title.
     const gone = [...secrets.filter((_, at) => at !== 2 && at !== 4), visitor]
@@ -210,7 +212,7 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
     await place.send('DELETE', `/links/${third}?permanently=true`)
     assert.deepEqual(await shown(), [...all.slice(0, 2), [null, 3]], 'deleted permanently')
     const later = Date.now() + 31 * 86_400_000
-    await expireEvents(app.storage, { historyDays: 400, now: later }, () => false)
+    await expireEvents(app.storage, await retentionJob(app.storage, later), 400)
     assert.deepEqual(await shown(), [
       [first, 1],
       [null, 5],
@@ -232,7 +234,7 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
     const { id } = await app.storage.write((tx) => joinAccount(tx, { token, person, name }, null))
     assert.equal((await place.send('DELETE', `/members/${id}`)).status, 204)
     assert.ok((await contentOf(app)).includes(email))
-    await forgetMember(app.storage, place.account, id)
+    await forgetMember(app.storage, actionsOn(app.storage).jobs, place.account, id)
     assertWithout(await contentOf(app), [name, invited, email])
     assert.equal((await place.send('POST', '/invitations', request)).body.code, 'idempotency_key_reused')
     const { url: _, ...shown } = kept

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
 import { systemActor } from '../src/access/actor.ts'
-import { removals } from '../src/app/actions.ts'
 import { databaseUnavailable } from '../src/errors.ts'
-import { detachBatchSize, finishRemovals } from '../src/events/removal.ts'
+import { detachBatchSize } from '../src/events/removal.ts'
 import type { Db, Storage } from '../src/storage/port.ts'
+import { actionsOn } from './actions.ts'
 import { startApp } from './app.ts'
 import type { Answer, Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
@@ -198,8 +198,8 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal(status, 503)
     assert.equal((await own.send('GET', `/domains/${own.domain.id}`)).status, 404)
     assert.equal(await countOn(own.domain), 200 - 2 * detachBatchSize)
-    assert.ok(app.logs.some(({ msg }) => msg === 'deletion interrupted; will resume'))
-    await finishRemovals(app.storage, removals.domain)
+    assert.ok(app.logs.some(({ msg }) => msg === 'job interrupted; will continue'))
+    await actionsOn(app.storage).jobs.run({ record: 'domain', record_id: own.domain.id })
     assert.equal(await countOn(own.domain), 0)
     assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
   })

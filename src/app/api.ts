@@ -10,7 +10,6 @@ import type { ResourceHandlers } from '../api/handlers.ts'
 import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
 import { RateLimits } from '../api/rate-limit.ts'
-import { Removals } from '../api/removals.ts'
 import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
@@ -27,6 +26,7 @@ import { IdempotentRequests } from '../idempotency/store.ts'
 import { expireImports } from '../imports/retention.ts'
 import { importRoutes } from '../imports/routes.ts'
 import { importOperations } from '../imports/schema.ts'
+import { Jobs, maxWaitMs } from '../jobs/jobs.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { AddressActions } from '../links/address-actions.ts'
@@ -54,7 +54,7 @@ import { spaceOperations } from '../spaces/operations.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagMergeRoute } from '../tags/actions.ts'
 import { mergeTag, tagOperations } from '../tags/operations.ts'
-import { buildActions, finishAllRemovals } from './actions.ts'
+import { buildActions } from './actions.ts'
 import { buildImports } from './imports.ts'
 import type { Semaphores } from './semaphores.ts'
 
@@ -110,6 +110,9 @@ export const operations: readonly Operation[] = [
   showOwnKey,
 ]
 
+/** How often a server deletes what is stored for too long. Milliseconds. */
+const retentionMs = 60_000
+
 /** Browsers use only HTTPS for this host, but not for its subdomains, for a year (RFC 6797). */
 const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
 
@@ -120,13 +123,13 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
-  const removals = buildRemovals(options)
+  const jobs = buildJobs(options)
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
   const { actions, reversals } = buildActions(storage, {
     ...{ shortUrl, urlSchemes: options.urlSchemes, hashes: semaphores.hashes },
     ...effectsOn(shared),
-    run: (work) => removals.run(work),
+    jobs,
   })
   const batches = batchWorker(options, shared, actions.links)
   const imports = buildImports(options, actions.links, reversals)
@@ -164,9 +167,9 @@ export function buildApi(options: AppOptions, shared: Shared) {
     reversals,
     begin: () => {
       rateLimits.start()
-      removals.start()
+      jobs.start()
     },
-    services: [imports.service, removals, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
+    services: [imports.service, jobs, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
 }
 
@@ -258,16 +261,15 @@ function clickDeletion({ directory, clicks }: Shared) {
   }
 }
 
-/** Deletes domains, spaces and tags in steps, because many links may refer to them, and what the history must not have any more. */
-function buildRemovals({ storage, logger, historyDays }: AppOptions): Removals {
-  return new Removals({
-    finish: async (isStopped) => {
-      await Promise.all([
-        finishAllRemovals(storage, isStopped),
-        expireEvents(storage, { historyDays, now: Date.now() }, isStopped),
-        expireImports(storage, Date.now(), isStopped),
-      ])
-    },
-    onProblem: (error) => logger.warn({ err: error }, 'deletion interrupted; will resume'),
+/** Builds the jobs of a server, with retention, which it repeats. */
+function buildJobs({ storage, logger, historyDays }: AppOptions): Jobs {
+  const jobs = new Jobs(storage, {
+    maxWaitMs,
+    onProblem: (error) => logger.warn({ err: error }, 'job interrupted; will continue'),
   })
+  jobs.repeat('retention', retentionMs, async (job) => {
+    await expireEvents(storage, job, historyDays)
+    await expireImports(storage, job.now, () => job.signal.aborted)
+  })
+  return jobs
 }

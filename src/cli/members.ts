@@ -22,6 +22,7 @@ import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { warningsAbout } from '../warnings.ts'
 import { accountCommand } from './accounts.ts'
+import { openActions } from './actions.ts'
 import { flag, required, text, WrongUse } from './arguments.ts'
 import { checkedFields, givenFields, optionsOf, submit, writeWarnings } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
@@ -95,7 +96,8 @@ backups that exist already keep the name.`,
         const { name } = present.record
         throw new StartupFailure(`${name} is still a member. First, run "${program} members remove ${id}".`)
       }
-      await forgetMember(db, account, id)
+      const { jobs } = await openActions(db)
+      await forgetMember(db, jobs, account, id)
       return isJson ? json({ id }) : `The history no longer names member ${id}.`
     },
   }),

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { actionsOn } from '../../test/actions.ts'
 import { keptDays, keptTotals, newClick, openClicks } from '../../test/clicks.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { insertLink, newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { removals } from '../app/actions.ts'
-import { detachBatchSize, finishRemoval, finishRemovals } from '../events/removal.ts'
+import { detachBatchSize } from '../events/removal.ts'
 import { listRecordEvents } from '../events/store.ts'
 import { listLinks } from '../links/link-list.ts'
 import { findLink } from '../links/store.ts'
 import { findQrStyle, storeQrStyle } from '../qr/store.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { loggedDomains } from './reversal.ts'
 import { domainRecords } from './store.ts'
@@ -26,7 +26,7 @@ async function place(t: TestContext) {
   const { storage, account, domain } = nodes
   const { store } = await openClicks(storage.location, (work) => t.after(work))
   const space = await newSpace(storage, account, 'Red')
-  const { actions, reversals } = actionsOn(storage)
+  const { actions, reversals, jobs } = actionsOn(storage)
   const actor = systemActor(account)
   const link = async (alias: string, on = domain) => {
     const values = { ...plainLink, space_id: space, tags: ['Sale'], alias }
@@ -35,11 +35,12 @@ async function place(t: TestContext) {
   const click = (batch: number, id: number) => store.write(batch, [newClick(id, 100 * dayMs)])
   const how = { precondition: null, isPermanent: false }
   const begin = () => storage.write((tx) => loggedDomains.beginRemoval(tx, actor, domain, how))
+  const finish = () => jobs.run({ record: 'domain', record_id: domain })
   const remove = () => actions.domains.remove(systemActor(account), domain, { links: 'delete' }, null)
   const deletionOf = async (id = domain) =>
     (await listRecordEvents(storage, account, { record: 'domain', id }, 1))[0] ?? assert.fail()
   const restore = async (by = account) => reversals.undoEvent(systemActor(by), (await deletionOf()).id)
-  return { ...nodes, actor, actions, link, click, begin, remove, restore, deletionOf }
+  return { ...nodes, actor, actions, link, click, begin, finish, remove, restore, deletionOf }
 }
 
 const tables = {
@@ -78,7 +79,7 @@ async function linkDeletions(db: Db, account: number) {
 }
 
 test('is gone immediately with its links, and returns with every value, tag, click and total', async (t) => {
-  const { storage, other, account, domain, link, click, begin, remove, restore } = await place(t)
+  const { storage, other, account, domain, link, click, begin, finish, remove, restore } = await place(t)
   const sale = await link('sale')
   await link('winter')
   await link('stays', await newDomain(storage, account, 'second.acme.com'))
@@ -90,7 +91,7 @@ test('is gone immediately with its links, and returns with every value, tag, cli
   assert.deepEqual(await aliases(), ['stays'])
   await assert.rejects(link('new'), { code: 'validation_failed' })
   assert.equal(await begin(), false)
-  await finishRemoval(storage, removals.domain, domain)
+  await finish()
   assert.deepEqual(await aliases(), ['stays'])
   await restore()
   assert.deepEqual(await stateOf(storage), before)
@@ -106,9 +107,12 @@ test('stores one event for each link, with the actor and batch of the deletion, 
   for (let n = 0; n < 2 * detachBatchSize + 1; n++) ids.push(await link(`n${n}`))
   await begin()
   let steps = 0
-  await finishRemoval(storage, removals.domain, domain, () => steps++ === 1)
+  const write: Storage['write'] = (...work) =>
+    steps++ === 1 ? Promise.reject(new Error('cut off')) : storage.write(...work)
+  const subject = { record: 'domain', record_id: domain } as const
+  await assert.rejects(actionsOn(withMethods(storage, { write })).jobs.run(subject), /cut off/)
   assert.equal((await linkDeletions(storage, account)).length, detachBatchSize)
-  await Promise.all([storage, other].map((db) => finishRemovals(db, removals.domain)))
+  await Promise.all([storage, other].map((db) => actionsOn(db).jobs.run(subject)))
   const events = await linkDeletions(storage, account)
   const expected = { actor_kind: 'system', batch_id: actor.batchId }
   assert.deepEqual(
@@ -119,7 +123,7 @@ test('stores one event for each link, with the actor and batch of the deletion, 
 })
 
 test('a step of an earlier removal deletes nothing once the domain is deleted again, permanently', async (t) => {
-  const { storage, account, domain, link, begin, restore } = await place(t)
+  const { storage, account, domain, link, begin, finish, restore } = await place(t)
   for (let n = 0; n < detachBatchSize; n++) await link(`n${n}`)
   await begin()
   const how = { precondition: null, isPermanent: true }
@@ -128,12 +132,13 @@ test('a step of an earlier removal deletes nothing once the domain is deleted ag
     await restore()
     await storage.write((tx) => loggedDomains.beginRemoval(tx, systemActor(account), domain, how))
   }
-  const { detachLinks } = removals.domain
-  const late: typeof detachLinks = async (...step) => {
+  const write: Storage['write'] = async (...work) => {
     await again()
-    return detachLinks(...step)
+    return storage.write(...work)
   }
-  await finishRemoval(storage, { ...removals.domain, detachLinks: late }, domain)
+  await actionsOn(withMethods(storage, { write })).jobs.run({ record: 'domain', record_id: domain })
+  await finish()
+  await actionsOn(storage).jobs.finish()
   const events = query.selectFrom('events').select('id').where('record', '=', 'link')
   const stored = events.where(({ or, eb }) => or([eb('changes', 'is not', null), eb('kept', 'is not', null)]))
   assert.deepEqual(await storage.execute(stored), [])

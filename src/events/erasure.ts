@@ -1,5 +1,6 @@
 /** What a permanent deletion removes besides the record: the values in its events, and its clicks. */
-import { setTimeout as wait } from 'node:timers/promises'
+import type { HeldJob } from '../jobs/jobs.ts'
+import { endJob, ensureJob, holdJob, inSteps } from '../jobs/store.ts'
 import type { RecordKind } from '../record-kinds.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, query } from '../storage/schema.ts'
@@ -11,7 +12,7 @@ const erasedTogether = 200
 /**
  * Removes the values from the events of records that are deleted permanently. Does nothing and returns false if there are many
  * events, or if another transaction has locked one: it may wait for the records, which are locked. Then the event of the deletion
- * must keep `erasing` or `erasingEvents`, and `finishErasures` must follow.
+ * must keep `erasing` or `erasingEvents`, and `ensureErasure` must follow.
  */
 export async function eraseEvents(
   tx: Db,
@@ -43,48 +44,58 @@ export const erasingEvents = 'erasing events'
 /** Removes what other tables store of permanently deleted records. After an interruption, it can be repeated. */
 export type EraseElsewhere = (account: number, record: 'link' | GroupKind, id: number) => Promise<void>
 
-/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
-const pauseMs = 3
+/** Adds the job that erases permanently deleted records of an account, in the transaction that has marked their events. */
+export function ensureErasure(tx: Db, account: number): Promise<void> {
+  return ensureJob(tx, { kind: 'erasure', record: 'account', record_id: account, account })
+}
 
-/**
- * Erases permanently deleted records from their events, in steps, and elsewhere, unless `isStopped`. For all accounts if
- * `account` is null.
- */
+/** Does the job that erases permanently deleted records of an account, from their events in steps, and elsewhere. */
 export async function finishErasures(
   db: Db,
-  account: number | null,
-  isStopped: () => boolean,
+  { record_id: account, lease, signal }: HeldJob,
   eraseElsewhere: EraseElsewhere,
 ): Promise<void> {
-  const columns = ['id', 'account_id', 'record', 'record_id', 'kept'] as const
-  const all = query.selectFrom('events').select(columns)
-  // Domains in removal still lose links.
-  const removing = query.selectFrom('domains').select('id').where('account_id', '=', 0)
-  const begun = all
-    // The condition of an index.
-    .where('changes', 'is', null)
-    .where('kept', 'is not', null)
-    .where(({ or, eb }) => or([eb('record', '<>', 'domain'), eb('record_id', 'not in', removing)]))
-  const due = account === null ? begun : begun.where('account_id', '=', account)
+  const due = dueErasures(account).orderBy('id').limit(1)
   for (;;) {
-    const [deletion] = await db.execute(due.orderBy('id').limit(1))
+    const deletion = await db.write(async (tx) => {
+      await holdJob(tx, lease)
+      const [first] = await tx.execute(due)
+      // Together, so that no mark is stored in between.
+      if (first === undefined) await endJob(tx, lease)
+      return first
+    })
     if (deletion === undefined) return
-    const { id, account_id, record, record_id, kept } = deletion
-    const events = query.selectFrom('events').select('id').where('account_id', '=', account_id)
+    const { id, record, record_id, kept } = deletion
+    const events = query.selectFrom('events').select('id').where('account_id', '=', account)
     const own = events.where('record', '=', record).where('record_id', '=', record_id).where('id', '<>', id)
-    for (let some: number[] = []; ; ) {
-      if (isStopped()) return
-      const next = own.where('id', '>', some.at(-1) ?? 0).orderBy('id')
-      some = (await db.execute(next.limit(erasedTogether))).map((event) => Number(event.id))
-      if (some.length === 0) break
-      await eraseSome(db, some)
-      await wait(pauseMs)
+    let last = 0
+    const step = async (tx: Db) => {
+      const next = await tx.execute(own.where('id', '>', last).orderBy('id').limit(erasedTogether))
+      if (next.length === 0) return null
+      const some = next.map((event) => Number(event.id))
+      await eraseSome(tx, some)
+      last = some.at(-1) ?? last
+      return {}
     }
-    if (kept === JSON.stringify(erasing)) {
-      await eraseElsewhere(account_id, record as 'link' | GroupKind, record_id)
-    }
+    await inSteps(db, lease, step, signal)
+    if (kept === JSON.stringify(erasing)) await eraseElsewhere(account, record as 'link' | GroupKind, record_id)
     await eraseSome(db, [id])
   }
+}
+
+/** Selects the events of permanent deletions that are marked. */
+function dueErasures(account: number) {
+  // Domains in removal still lose links.
+  const removing = query.selectFrom('jobs').select('record_id').where('record', '=', 'domain')
+  const columns = ['id', 'record', 'record_id', 'kept'] as const
+  const begun = query.selectFrom('events').select(columns).where('account_id', '=', account)
+  return (
+    begun
+      // The condition of an index.
+      .where('changes', 'is', null)
+      .where('kept', 'is not', null)
+      .where(({ or, eb }) => or([eb('record', '<>', 'domain'), eb('record_id', 'not in', removing)]))
+  )
 }
 
 /** Makes the background delete the clicks of records. */

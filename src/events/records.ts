@@ -1,4 +1,5 @@
 import type { Actor } from '../access/actor.ts'
+import { addJob, cancelJob } from '../jobs/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Records, Times, Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
@@ -14,6 +15,16 @@ import {
   type Values,
 } from './event.ts'
 import { recordEvents } from './log.ts'
+
+/** Adds the job of a removal. Its links no longer return to a record that is being returned. */
+export async function addRemoval(
+  tx: Db,
+  actor: Actor,
+  subject: { record: GroupKind; record_id: number },
+): Promise<void> {
+  await cancelJob(tx, subject)
+  await addJob(tx, { ...subject, kind: 'removal', account: actor.account, actor })
+}
 
 type Columns = Readonly<Record<string, unknown>>
 
@@ -70,8 +81,8 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
   }
 
   /**
-   * Moves the actor's record out of the account, so that it is gone for all clients. Returns false if there is no such record.
-   * Call `finishRemoval` afterwards. Throws what `precondition` throws for the current version.
+   * Moves the actor's record out of the account, so that it is gone for all clients, and adds the job that removes it. Returns false
+   * if there is no such record. Throws what `precondition` throws for the current version.
    */
   async beginRemoval(
     tx: Db,
@@ -94,11 +105,12 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     const event = deletedEvent(this.#described, found.record, kept)
     await recordEvents(tx, actor, [isPermanent ? { ...event, kept: erasing } : event])
     await this.#described.onRemoval?.(tx, id)
+    await addRemoval(tx, actor, { record, record_id: id })
     return true
   }
 
   /**
-   * Stores a deleted row of the actor again, in a new version, or returns it to the account if its removal still runs. `more` is
+   * Stores a deleted row of the actor again, in a new version, or cancels its removal and returns it to the account. `more` is
    * what else the event restores.
    */
   async restore(
@@ -111,8 +123,12 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     const now = new Date().toISOString()
     const updated_at = row.updated_at < now ? now : row.updated_at
     const restored = { ...columns, account_id: actor.account, updated_at, revision: row.revision + 1 }
-    const removed = query.updateTable(this.#table).set(restored).where('id', '=', id).where('account_id', '=', 0)
-    if ((await tx.execute(removed.returning('id'))).length === 0) {
+    const { record: kind } = this.#described
+    // First, as a step of the removal does.
+    if (await cancelJob(tx, { record: kind, record_id: id })) {
+      const hidden = query.updateTable(this.#table).set(restored).where('id', '=', id)
+      await tx.execute(hidden.where('account_id', '=', 0))
+    } else {
       await tx.execute(query.insertInto(this.#table).values({ id, ...restored } as never))
     }
     const { record } = (await this.#records.find(tx, actor.account, id)) as Versioned<Shown>

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { actionsOn } from '../../test/actions.ts'
 import { newStorage } from '../../test/engine.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
+import { retentionJob } from '../../test/jobs.ts'
 import { newDomain, newLink, newSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
@@ -15,7 +16,6 @@ import { expireEvents } from './retention.ts'
 import { listRecordEvents, markUndone } from './store.ts'
 
 const dayMs = 86_400_000
-const never = () => false
 
 /** Opens a database whose events are from the start of 2026. */
 async function newHistory(t: TestContext) {
@@ -24,8 +24,8 @@ async function newHistory(t: TestContext) {
   const start = Date.parse('2026-01-01')
   t.mock.timers.enable({ apis: ['Date'], now: start })
   const store = (...events: Partial<NewEvent>[]) => storeEvents(storage, actor, ...events)
-  const expire = (days: number, historyDays = 400) =>
-    expireEvents(storage, { historyDays, now: start + days * dayMs }, never)
+  const expire = async (days: number, historyDays = 400) =>
+    expireEvents(storage, await retentionJob(storage, start + days * dayMs), historyDays)
   return { storage, actor, store, expire, ageBy: (days: number) => t.mock.timers.setTime(Date.now() + days * dayMs) }
 }
 
@@ -131,7 +131,8 @@ test('stores events forever without a limit, and deletes many in several transac
   await expire(36_500, 0)
   const { events, removals } = await storedIn(storage)
   assert.deepEqual([events.length, events.every(([, kept]) => kept === null), removals.length], [450, true, 450])
-  await expireEvents(storage, { historyDays: 400, now: Date.now() + 401 * dayMs }, () => true)
+  const stopped = { ...(await retentionJob(storage, Date.now() + 401 * dayMs)), signal: AbortSignal.abort() }
+  await assert.rejects(expireEvents(storage, stopped, 400), { name: 'AbortError' })
   assert.equal((await storedIn(storage)).events.length, 450)
   await expire(401)
   assert.equal((await storedIn(storage)).events.length, 0)

@@ -5,6 +5,8 @@ import { type Actor, allows, type Identity } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
 import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
+import type { HeldJob, Jobs } from '../jobs/jobs.ts'
+import { addJob, findJob, holdJob, type Lease, pauseMs } from '../jobs/store.ts'
 import type { EventAction } from '../record-kinds.ts'
 import { isReversibleRecord } from '../record-kinds.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -103,16 +105,20 @@ export interface ReversedEvent {
   readonly failure: Failure | null
 }
 
-/** How events of a batch are reversed. */
-interface Manner {
+/** Which part of a batch is reversed, and by which job. */
+export interface ReversedPart {
   /** Reverses only what this deletion of a domain, a space or a tag did to links. */
   readonly of?: StoredEvent | undefined
+  /** The job that each transaction holds. */
+  readonly lease?: Lease | undefined
+}
+
+/** How events of a batch are reversed. */
+interface Manner extends ReversedPart {
   /** Whether to wait for another transaction that has locked the same events. */
   readonly waits: boolean
 }
 
-/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
-const pauseMs = 3
 /** Events in one transaction. */
 const reversedTogether = 25
 /** Events that one request reverses. */
@@ -123,8 +129,7 @@ interface ReversalsParts {
   readonly kinds: Readonly<Record<ReversibleKind, Reversal>>
   /** Resolves when clicks that this process has counted are written, so that links return with them. */
   readonly flush: () => Promise<void>
-  /** Runs work that may take longer than a request waits. */
-  readonly run: (work: (isStopped: () => boolean) => Promise<void>) => Promise<void>
+  readonly jobs: Jobs
 }
 
 /** Reverses events, for the API, the dashboard and the command line. */
@@ -140,32 +145,34 @@ export class Reversals {
    * only completed. Throws `not_found`, `insufficient_scope`, `not_undoable`, `alias_taken` and `name_taken`.
    */
   async undoEvent(actor: Actor, id: number): Promise<StoredEvent> {
-    const { storage, run, flush } = this.#parts
+    const { storage, jobs, flush } = this.#parts
     await flush()
-    const { events, effect } = await storage.write((tx) => this.#reverse(tx, actor, [id], { waits: true }))
-    const event = found(events[0], 'event')
+    const { event, effect } = await storage.write(async (tx) => {
+      const { events, effect } = await this.#reverse(tx, actor, [id], { waits: true })
+      const event = found(events[0], 'event')
+      if (isGroupDeletion(event)) await addReturn(tx, actor, event)
+      return { event, effect }
+    })
     await effect()
-    // What was deleted with the record returns in steps. A repetition continues after an interruption.
-    if (event.action === 'deleted' && event.record !== 'link') {
-      await run((isStopped) => this.#undoRest(actor, event, isStopped))
-    }
+    if (isGroupDeletion(event)) await jobs.run({ record: event.record as GroupKind, record_id: event.recordId })
     return event
   }
 
-  /** Reverses what a deletion did to the links of its record, as far as that is possible. */
-  async #undoRest(actor: Actor, of: StoredEvent, isStopped: () => boolean): Promise<void> {
-    // Whoever may write the record could delete it together with its links.
-    const trusted: Actor = { ...actor, scopes: ['*'] }
-    for await (const _ of this.undoBatch(trusted, of.batchId, of)) if (isStopped()) return
+  /** Does the job that reverses what a deletion did to the links of its record, as far as that is possible. */
+  async returnLinks({ account, actor, input, lease, signal }: HeldJob): Promise<void> {
+    const of = await findEvent(this.#parts.storage, Number(account), Number(input))
+    if (of === undefined || actor === null) return
+    // Whoever may write the record could delete it together with its links, so the actor has all scopes.
+    for await (const _ of this.undoBatch(actor, of.batchId, { of, lease })) signal.throwIfAborted()
   }
 
   /**
    * Reverses the account's events of a batch that are not undone, several in a transaction. Yields the results of up to
-   * `maxReversed` events at a time. With `of`, reverses only what this deletion of a domain, a space or a tag did to links.
+   * `maxReversed` events at a time.
    */
-  async *undoBatch(actor: Actor, batch: string, of?: StoredEvent): AsyncGenerator<ReversedEvent[]> {
+  async *undoBatch(actor: Actor, batch: string, part: ReversedPart = {}): AsyncGenerator<ReversedEvent[]> {
     for (let last: StoredEvent | undefined; ; ) {
-      const results = await this.#undoPart(actor, batch, { after: last, of })
+      const results = await this.#undoPart(actor, batch, last, part)
       last = results.at(-1)?.event
       if (last === undefined) return
       yield results
@@ -176,8 +183,10 @@ export class Reversals {
   async #undoPart(
     actor: Actor,
     batch: string,
-    { after, of }: Readonly<Record<'after' | 'of', StoredEvent | undefined>>,
+    after: StoredEvent | undefined,
+    reversed: ReversedPart,
   ): Promise<ReversedEvent[]> {
+    const { of } = reversed
     const { storage, flush } = this.#parts
     await flush()
     const { account } = actor
@@ -187,22 +196,22 @@ export class Reversals {
     const hasGroups = of === undefined && (after === undefined || isGroupDeletion(after))
     const part = { now, limit: maxReversed, before: after?.id }
     const groups = hasGroups ? await openGroupIds(storage, account, batch, part) : []
-    const results = await this.#reverseAll(actor, groups)
+    const results = await this.#reverseAll(actor, groups, reversed)
     // Read now, because a removal ends only when its record is there again, and stores events of links until then.
     const others = { ...part, limit: maxReversed - groups.length, ofLinks, ...(hasGroups && { before: undefined }) }
     const ids = await openEventIds(storage, account, batch, others)
-    return [...results, ...(await this.#reverseAll(actor, ids, of))]
+    return [...results, ...(await this.#reverseAll(actor, ids, reversed))]
   }
 
   /**
    * Reverses events in transactions. First leaves out those that another transaction is reversing, so that two requests for the
    * same batch share the work instead of waiting for each transaction of the other.
    */
-  async #reverseAll(actor: Actor, ids: readonly number[], of?: StoredEvent): Promise<ReversedEvent[]> {
-    const results = await this.#reverseParts(actor, ids, { of, waits: false })
+  async #reverseAll(actor: Actor, ids: readonly number[], part: ReversedPart): Promise<ReversedEvent[]> {
+    const results = await this.#reverseParts(actor, ids, { ...part, waits: false })
     const done = new Set(results.map(({ event }) => event.id))
     const others = ids.filter((id) => !done.has(id))
-    results.push(...(await this.#reverseParts(actor, others, { of, waits: true })))
+    results.push(...(await this.#reverseParts(actor, others, { ...part, waits: true })))
     return results.sort((one, other) => other.event.id - one.event.id)
   }
 
@@ -235,8 +244,9 @@ export class Reversals {
   }
 
   /** Reverses events, newest first. Changes nothing for an event that is undone, or is no part of `of`. Returns the events. */
-  async #reverse(tx: Db, actor: Actor, ids: readonly number[], { of, waits }: Manner) {
+  async #reverse(tx: Db, actor: Actor, ids: readonly number[], { of, lease, waits }: Manner) {
     const { kinds } = this.#parts
+    if (lease !== undefined) await holdJob(tx, lease)
     const events = await lockEvents(tx, actor.account, ids, { waits })
     const wanted = of === undefined ? events : events.filter((event) => isPartOf(event, of))
     for (const event of wanted) requireScope(actor, `${reversibleKind(event)}s:write`)
@@ -249,6 +259,13 @@ export class Reversals {
     const effect = await inTurn(groups, (group) => reverseAlike(kinds[reversibleKind(group[0])], tx, actor, group))
     return { events, effect }
   }
+}
+
+/** Adds the job that returns the links of a record whose deletion is reversed, unless the record has another job by now. */
+async function addReturn(tx: Db, actor: Actor, event: StoredEvent): Promise<void> {
+  const subject = { record: event.record as GroupKind, record_id: event.recordId }
+  if ((await findJob(tx, subject)) !== undefined) return
+  await addJob(tx, { ...subject, kind: 'return', account: actor.account, actor, input: event.id })
 }
 
 /** Throws `not_undoable` for an event that can't be undone, or not any more. */

@@ -5,13 +5,14 @@ import fc from 'fast-check'
 import { actionsOn } from '../../test/actions.ts'
 import { keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
 import { storeEvents } from '../../test/events.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { insertLink, newDomain, newSpace, plainLink, setSpace, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
-import { finishAllRemovals } from '../app/actions.ts'
+import { ensureErasure } from '../events/erasure.ts'
 import { listRecordEvents, lockEvents } from '../events/store.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
@@ -281,14 +282,19 @@ test('a permanent deletion erases any number of events in steps, even after an i
   await storage.write((tx) => deleteLinks(tx, actor, [many], { isPermanent: true, removedDomain: null }))
   const left = query.selectFrom('events').select('id').where('changes', 'is not', null).where('record', '=', 'link')
   const countOf = async (id: number) => (await storage.execute(left.where('record_id', '=', id))).length
+  const account_id = { record: 'account', record_id: account } as const
+  await storage.write((tx) => ensureErasure(tx, account))
   let steps = 0
-  await finishAllRemovals(storage, () => steps++ === 2)
+  const write: Storage['write'] = (...work) =>
+    steps++ === 3 ? Promise.reject(new Error('cut off')) : storage.write(...work)
+  await assert.rejects(actionsOn(withMethods(storage, { write })).jobs.run(account_id), /cut off/)
   assert.equal(await countOf(many), 551)
   const other = { record: 'link', action: 'deleted', changes: null, kept: 'erasing' } as const
   await storeEvents(storage, systemActor(account + 1), { id: few }, { ...other, id: few })
   await actions.links.remove(actor, few, { permanently: 'true' }, null)
   assert.deepEqual([await countOf(many), await countOf(few)], [0, 1], 'of this account only')
-  await finishAllRemovals(storage, () => false)
+  await storage.write((tx) => ensureErasure(tx, account + 1))
+  await actionsOn(storage).jobs.finish()
   assert.deepEqual([await countOf(many), await countOf(few)], [0, 0])
   const kept = query.selectFrom('events').select('id').where('kept', 'is not', null).where('record', '=', 'link')
   assert.deepEqual(await storage.execute(kept), [])

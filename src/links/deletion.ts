@@ -1,7 +1,7 @@
 /** Deleted links, which their events can restore for 30 days with their ids, tags and clicks. */
 import type { Actor } from '../access/actor.ts'
 import { queueClickMoves } from '../analytics/deleted-links.ts'
-import { eraseEvents, erasing, erasingEvents, removeClicks } from '../events/erasure.ts'
+import { ensureErasure, eraseEvents, erasing, erasingEvents, removeClicks } from '../events/erasure.ts'
 import { deletedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
@@ -94,6 +94,7 @@ export async function deleteLinks(
       actor,
       events.map((event) => ({ ...event, ...mark })),
     )
+    if (mark) await ensureErasure(tx, account)
     for (const id of gone) deleted.add(id)
   }
   return deleted

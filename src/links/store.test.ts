@@ -5,19 +5,18 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { InsertQueryNode } from 'kysely'
+import { actionsOn } from '../../test/actions.ts'
 import { newStorage } from '../../test/engine.ts'
 import { fillLinks, insertLink, linkRules, newLink, plainLink, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { findByShortLink } from '../analytics/transfer-store.ts'
-import { removals } from '../app/actions.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure } from '../errors.ts'
-import { finishRemoval } from '../events/removal.ts'
 import { findServedLink } from '../redirect/store.ts'
 import { insertSpace } from '../spaces/store.ts'
-import { countedMatches, type Db } from '../storage/port.ts'
+import { countedMatches, type Db, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { compiledForSqlite } from '../storage/sqlite/group-commit.ts'
 import { beginTagMerge, findTagByName } from '../tags/store.ts'
@@ -171,12 +170,12 @@ test('no tag is lost and none stays half removed while two nodes tag links and m
       const links: number[] = []
       for (let n = 0; n < 3; n++) links.push(await newLink(storage, { account, domain }, randomUUID()))
       const merged: (readonly [from: string, into: string])[] = []
-      const merge = async (db: Db, from: string, into: string) => {
+      const merge = async (db: Storage, from: string, into: string) => {
         const [tag, target] = [await findTagByName(db, account, from), await findTagByName(db, account, into)]
         if (tag === undefined || target === undefined || tag.id === target.id) return
         merged.push([from, into])
         await beginTagMerge(db, systemActor(account), tag.id, null, target.id)
-        await finishRemoval(db, removals.tag, tag.id)
+        await actionsOn(db).jobs.run({ record: 'tag', record_id: tag.id })
       }
       const results = await Promise.allSettled(
         steps.map((each) => {

@@ -1,8 +1,9 @@
 /** Replaces the name of a removed member in the history of the account, in steps that block nothing else. */
-import { setTimeout as wait } from 'node:timers/promises'
 import { notFound } from '../errors.ts'
 import type { Changes } from '../events/event.ts'
 import { eraseInvitations } from '../idempotency/store.ts'
+import type { HeldJob, Jobs } from '../jobs/jobs.ts'
+import { endJob, ensureJob, inSteps } from '../jobs/store.ts'
 import { foldCase } from '../lib/text.ts'
 import { scrub } from '../storage/batch-writer.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -13,9 +14,6 @@ const forgottenName = 'Removed member'
 
 /** Events that one transaction reads: a few milliseconds. */
 const readTogether = 1_000
-/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
-const pauseMs = 3
-
 /** An event of a member or an invitation. */
 interface PersonalEvent {
   readonly id: number
@@ -28,33 +26,51 @@ interface PersonalEvent {
 
 /**
  * Replaces the name and the email address of a removed member in all events of the account, and the name on the keys that
- * they created, and removes their invitations from stored responses. SQLite then overwrites its log. After an interruption,
- * it can be repeated. Throws `not_found` if the history has no such member.
+ * they created, and removes their invitations from stored responses. SQLite then overwrites its log. Throws `not_found` if the
+ * history has no such member.
  */
-export async function forgetMember(db: Storage, account: number, id: number): Promise<void> {
-  const own = await db.execute(personalEvents(account, 'member').where('record_id', '=', id))
+export async function forgetMember(db: Db, jobs: Jobs, account: number, id: number): Promise<void> {
+  const own = await db.execute(personalEvents(account, 'member').where('record_id', '=', id).limit(1))
   if (own.length === 0) throw notFound('removed member in the history')
-  const isOwn = await matchInvitations(db, account, own)
+  const member = { record: 'member', record_id: id } as const
+  await ensureJob(db, { kind: 'forgetting', ...member, account })
+  await jobs.run(member)
+}
+
+/** Defines how members are forgotten. */
+export function defineForgetting(jobs: Jobs, storage: Storage): void {
+  jobs.define('forgetting', (job) => forgetInSteps(storage, job))
+}
+
+async function forgetInSteps(db: Storage, { account, record_id: id, lease, signal }: HeldJob): Promise<void> {
+  const owner = Number(account)
+  const own = await db.execute(personalEvents(owner, 'member').where('record_id', '=', id))
+  const isOwn = await matchInvitations(db, owner, own)
   const names = [...collectValues(own, 'name'), ...own.map(({ record_name }) => record_name)]
   const values = new Set<string | null>([...names, ...collectValues(own, 'email')])
-  const eraseResponses = (invitations: readonly number[]) =>
-    eraseInvitations(db, account, ({ id, name, email, created_by }) => {
-      return invitations.includes(id) || [name, email, created_by?.name ?? null].some((value) => values.has(value))
-    })
-  for await (const { after, last } of ranges(db, account)) {
-    const acted = query.updateTable('events').set({ actor_name: forgottenName }).where('account_id', '=', account)
+  const invitations = (await db.execute(personalEvents(owner, 'invitation'))).filter(isOwn)
+  const step = async (tx: Db, after: number) => {
+    const all = query.selectFrom('events').select('id').where('account_id', '=', owner).orderBy('id')
+    const last = (await tx.execute(all.where('id', '>', after).limit(readTogether))).at(-1)?.id
+    if (last === undefined) return null
+    const acted = query.updateTable('events').set({ actor_name: forgottenName }).where('account_id', '=', owner)
     const inRange = acted.where('id', '>', after).where('id', '<=', last)
-    await db.execute(inRange.where('actor_kind', '=', 'member').where('actor_id', '=', id))
-    const invited = personalEvents(account, 'invitation').where('id', '>', after).where('id', '<=', last)
-    const personal = (await db.execute(invited)).filter(isOwn)
-    if (personal.length > 0) await eraseResponses(personal.map(({ record_id }) => record_id))
-    for (const event of personal) await forget(db, event, isNamedAfter(event))
+    await tx.execute(inRange.where('actor_kind', '=', 'member').where('actor_id', '=', id))
+    return { position: Number(last) }
   }
-  await eraseResponses([])
-  const keys = query.updateTable('keys').set({ created_by: forgottenName }).where('account_id', '=', account)
+  await inSteps(db, lease, step, signal)
+  const invited = new Set(invitations.map(({ record_id }) => record_id))
+  await eraseInvitations(db, owner, ({ id, name, email, created_by }) => {
+    return invited.has(id) || [name, email, created_by?.name ?? null].some((value) => values.has(value))
+  })
+  const keys = query.updateTable('keys').set({ created_by: forgottenName }).where('account_id', '=', owner)
   await db.execute(keys.where('member_id', 'is', null).where('created_by', 'in', names))
-  // Last, because a repetition needs the values.
-  for (const event of own) await forget(db, event, true)
+  await db.write(async (tx) => {
+    // Last, because a repetition needs the values.
+    for (const event of invitations) await forget(tx, event, isNamedAfter(event))
+    for (const event of own) await forget(tx, event, true)
+    await endJob(tx, lease)
+  })
   await scrub(db.location, 'events')
 }
 
@@ -71,19 +87,6 @@ async function matchInvitations(db: Db, account: number, own: readonly PersonalE
   const emails = new Set([...collectValues(own, 'email')].map(foldCase))
   return (event: PersonalEvent) =>
     used.has(event.record_id) || [...collectValues([event], 'email')].some((email) => emails.has(foldCase(email)))
-}
-
-/** Splits the account's events by id. */
-async function* ranges(db: Db, account: number): AsyncGenerator<{ readonly after: number; readonly last: number }> {
-  const all = query.selectFrom('events').select('id').where('account_id', '=', account).orderBy('id')
-  for (let after = 0; ; ) {
-    const ids = await db.execute(all.where('id', '>', after).limit(readTogether))
-    const last = Number(ids.at(-1)?.id ?? after)
-    if (last === after) return
-    yield { after, last }
-    after = last
-    await wait(pauseMs)
-  }
 }
 
 /** Returns the values of a field before and after these events, except forgotten ones. */

@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
 import { newStorage } from '../../test/engine.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { removals } from '../app/actions.ts'
 import { loggedDomains } from '../domains/reversal.ts'
 import { insertDomain } from '../domains/store.ts'
-import { finishRemoval } from '../events/removal.ts'
 import type { Reachability } from './checks.ts'
 import { findChecks, findReachedDomain, findRecordsToSet, storeCheck } from './store.ts'
 
@@ -65,7 +64,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const how = { precondition: null, isPermanent: false }
     assert.ok(await loggedDomains.beginRemoval(storage, systemActor(own), a, how))
     assert.equal(await findReachedDomain(storage, own), undefined)
-    await finishRemoval(storage, removals.domain, a)
+    await actionsOn(storage).jobs.run({ record: 'domain', record_id: a })
     assert.deepEqual(Object.keys(await found(own)), [String(b)])
   })
 }

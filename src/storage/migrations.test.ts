@@ -6,7 +6,6 @@ import { commandsWith } from '../../test/command-line.ts'
 import { type EmptyDatabase, onPostgres, onSqlite } from '../../test/empty-databases.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { finishAllRemovals } from '../app/actions.ts'
 import { StartupFailure } from '../errors.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
 import { findKeyByHash } from '../keys/store.ts'
@@ -140,7 +139,7 @@ for (const open of [onSqlite, onPostgres]) {
     await database.migrate(all)
     const storage = await openStorage(database.location)
     t.after(() => storage.close())
-    await finishAllRemovals(storage, () => false)
+    await actionsOn(storage).jobs.finish()
     const read = async (columns: string, table: string) =>
       (await database.query(`select ${columns} from ${table} order by 1, 2`)).map((row) =>
         Object.values(Object(row)).map(Number),

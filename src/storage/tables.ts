@@ -21,6 +21,29 @@ interface RecentClicks {
 
 /** Every table with its columns. */
 export interface Database extends ImportTables {
+  /** Work in steps, one row for each subject: see `jobs/`. The row is deleted when the work is done. */
+  jobs: {
+    id: Generated<number>
+    kind: string
+    record: string
+    record_id: number
+    /** Null for work on all accounts. */
+    account_id: number | null
+    /** The person or program that asked for the job, as JSON; null for Waymark itself. */
+    actor: string | null
+    state: string
+    input: string | null
+    position: Generated<number>
+    done: Generated<number>
+    total: Generated<number>
+    error: string | null
+    /** The process that works on it. */
+    token: string | null
+    /** When another process can take it. */
+    free_at_ms: Generated<number>
+    created_at: string
+    updated_at: string
+  }
   instance: {
     database_id: string
     short_url: string | null

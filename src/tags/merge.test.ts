@@ -7,8 +7,6 @@ import { newDomain, newLink } from '../../test/links.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { removals } from '../app/actions.ts'
-import { finishRemoval } from '../events/removal.ts'
 import { listRecordEvents } from '../events/store.ts'
 import { lockLinks } from '../links/store.ts'
 import { openPostgres } from '../storage/postgres/open.ts'
@@ -59,7 +57,7 @@ test('a merge locks links before their tags, so that an edit of a link does not 
   assert.ok(await beginTagMerge(storage, systemActor(account), a, null, b))
   await client.query('begin')
   await client.query('select from links where id = $1 for update', [link])
-  const merged = finishRemoval(storage, removals.tag, a)
+  const merged = actionsOn(storage).jobs.run({ record: 'tag', record_id: a })
   await waiting(1)
   await client.query('delete from link_tags where link_id = $1', [link])
   await client.query('commit')

@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor.ts'
 import { clicksByTag } from '../analytics/recent-clicks.ts'
 import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { recordEvents } from '../events/log.ts'
-import { LoggedRecords } from '../events/records.ts'
+import { addRemoval, LoggedRecords } from '../events/records.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -138,7 +138,7 @@ export function throwTaken(name = ''): (error: unknown) => never {
 
 /**
  * Takes a tag from the account, so that its links have `into` instead, another tag of the account. Returns whether the account
- * had the tag. Call `finishRemoval` afterwards. Throws what `precondition` throws, and `validation_failed` without the target.
+ * had the tag. Adds the job of the removal. Throws what `precondition` throws, and `validation_failed` without the target.
  */
 export function beginTagMerge(
   db: Db,
@@ -163,6 +163,7 @@ export function beginTagMerge(
     const { name } = found.record
     const changes = { name: [name, target.record.name] } as const
     await recordEvents(tx, actor, [{ record: 'tag', action: 'merged', id, name, changes }])
+    await addRemoval(tx, actor, { record: 'tag', record_id: id })
     return true
   })
 }

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { actionsOn } from '../../test/actions.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { assertRefused } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
 import { recentClicksOfTags } from '../analytics/recent-clicks.ts'
-import { removals } from '../app/actions.ts'
-import { finishRemovals } from '../events/removal.ts'
 import { query } from '../storage/schema.ts'
 import { beginTagMerge, loggedTags } from './store.ts'
 
@@ -154,7 +153,7 @@ describe('POST /tags/{id}/merge', () => {
     const { id } = await newLink('gone')
     const [again] = (await ask('GET', '/tags?search=gone')).body.data
     assert.deepEqual(await idsIn(`tag_id=${again.id}`), [id])
-    await finishRemovals(app.storage, removals.tag)
+    await actionsOn(app.storage).jobs.finish()
     assert.equal(await check(), etag)
     assert.equal((await shown(`/tags/${into.id}`)).links, 2)
   })

@@ -4,8 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { removals } from '../../src/app/actions.ts'
-import { finishRemovals } from '../../src/events/removal.ts'
+import { actionsOn } from '../actions.ts'
 import { startApp, type TestApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { stopMonotonicClock } from '../clock.ts'
@@ -68,7 +67,7 @@ test('visitors get 404 immediately; undo restores the domain, its links and clic
   for (const gone of [url, `http://${domain.name}/`]) assert.equal((await app.visit(gone)).status, 404)
   assert.equal((await browser.get(path)).status, 404)
   assert.deepEqual((await send('GET', '/links')).body.data, [])
-  await finishRemovals(app.storage, removals.domain)
+  await actionsOn(app.storage).jobs.finish()
 
   const back = await undo(deleted)
   assert.equal(back.said.join(), '2 changes undone.')

@@ -8,6 +8,7 @@ import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
 import { importDecisions, importTables } from './imports.ts'
+import { jobTable } from './jobs.ts'
 import { letterIndexes } from './letters.ts'
 import { linkKeys } from './link-keys.ts'
 import { peopleTables } from './people.ts'
@@ -35,6 +36,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0014-address-rows': addressRows,
   '0015-import-decisions': importDecisions,
   '0016-link-keys': linkKeys,
+  '0017-jobs': jobTable,
 }
 
 /** Returns the migrations for one engine, by name. */

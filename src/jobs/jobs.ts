@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
+import { failures } from '../http/failures.ts'
+import { Periodic } from '../lib/periodic.ts'
+import type { Storage } from '../storage/port.ts'
+import {
+  claimJob,
+  endJob,
+  ensureJob,
+  findDueJobs,
+  findJob,
+  findNextTime,
+  type Job,
+  type JobKind,
+  type Lease,
+  LeaseEnded,
+  leaseMs,
+  releaseJob,
+  renewLease,
+  type Subject,
+} from './store.ts'
+
+/**
+ * The time that a request waits for its job. Much shorter than the 10 s after which a proxy counts this server as failed.
+ * Milliseconds.
+ */
+export const maxWaitMs = 5_000
+/** How often a server looks for jobs to continue if no lease ends before, and the pause after an outage. Milliseconds. */
+const [everyMs, retryMs] = [60_000, 1_000]
+/** The pause before a job is tried again that fails by itself. Milliseconds. */
+const failedMs = 60_000
+/** How often a request looks whether another process has finished its job. Milliseconds. */
+const followMs = 50
+/** Jobs that a server continues at the same time. */
+const maxContinued = 8
+
+/** A job that this process works on. */
+export interface HeldJob extends Job {
+  readonly lease: Lease
+  /** Aborts when the process ends, or when the lease has ended. */
+  readonly signal: AbortSignal
+  /** The time at which the work began, in Unix milliseconds. */
+  readonly now: number
+}
+
+/** Does a job, or continues it. A step that was committed just before a kill may run again. */
+export type Work = (job: HeldJob) => Promise<void>
+
+interface JobsOptions {
+  /** How long a request waits by default; null: until the job ends. Milliseconds. */
+  readonly maxWaitMs: number | null
+  /** Gets the first error of an outage. */
+  readonly onProblem: (error: unknown) => void
+  /** The clock of leases and retention, in Unix milliseconds. */
+  readonly now?: () => number
+}
+
+/** Works on jobs: one process at a time works on each, and another one continues it if that process dies. */
+export class Jobs {
+  readonly #storage: Storage
+  readonly #options: JobsOptions
+  readonly #now: () => number
+  readonly #works = new Map<JobKind, Work>()
+  readonly #repeated: JobKind[] = []
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #continue: Periodic
+  readonly #stop = new AbortController()
+  #isInterrupted = false
+
+  constructor(storage: Storage, options: JobsOptions) {
+    this.#storage = storage
+    this.#options = options
+    this.#now = options.now ?? Date.now
+    const onError = (error: unknown) => this.#interrupted(error)
+    this.#continue = new Periodic(() => this.#continueSome(), { everyMs, onError })
+  }
+
+  /** Sets how this process does jobs of a kind. */
+  define(kind: JobKind, work: Work): void {
+    this.#works.set(kind, work)
+  }
+
+  /** Sets how this process does work on the whole instance, which one process at a time repeats after a pause in milliseconds. */
+  repeat(kind: JobKind, pauseMs: number, work: Work): void {
+    this.#repeated.push(kind)
+    this.define(kind, async (job) => {
+      await work(job)
+      await releaseJob(this.#storage, job.lease, this.#now() + pauseMs)
+    })
+  }
+
+  /** Continues jobs that no process works on, now and at intervals. */
+  start(): void {
+    this.#continue.start(0)
+  }
+
+  /**
+   * Does the job of a subject, or waits for the process that does. Returns true when it has ended, and false after `waitMs`.
+   * Rejects with the failure of the job if it fails before.
+   */
+  run(subject: Subject, waitMs = this.#options.maxWaitMs): Promise<boolean> {
+    return this.#wait(this.#follow(subject, waitMs === null), waitMs)
+  }
+
+  /** Does a job whose lease the caller has taken, with what only this process knows. Waits as `run` does. */
+  runHeld(job: Job, token: string, work: Work, waitMs = this.#options.maxWaitMs): Promise<boolean> {
+    return this.#wait(this.#work(job, token, work), waitMs)
+  }
+
+  /** Continues all jobs that no process works on, and the jobs that they add. Throws the first error at the end. */
+  async finish(): Promise<void> {
+    for (;;) {
+      const due = await findDueJobs(this.#storage, [...this.#works.keys()], this.#now(), maxContinued)
+      if (due.length === 0) return
+      const results = await Promise.allSettled(due.map((subject) => this.#attempt(subject)))
+      const failed = results.find((result) => result.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
+    }
+  }
+
+  /** Stops all jobs after the current step. Another process can continue them, or this one after its next start. */
+  async close(): Promise<void> {
+    this.#stop.abort(new LeaseEnded())
+    await this.#continue.close()
+    await Promise.allSettled(this.#running)
+  }
+
+  async #continueSome(): Promise<void> {
+    for (const kind of this.#repeated) {
+      await ensureJob(this.#storage, { kind, record: 'instance', record_id: 0, account: null })
+    }
+    const left = maxContinued - this.#running.size
+    if (left <= 0) return
+    const due = await findDueJobs(this.#storage, [...this.#works.keys()], this.#now(), left)
+    for (const subject of due) this.#track(this.#attempt(subject))
+    if (due.length === 0) this.#isInterrupted = false
+    const next = await findNextTime(this.#storage, this.#now())
+    if (next !== null) this.#continue.runIn(Math.min(everyMs, next - this.#now()))
+  }
+
+  async #wait(work: Promise<unknown>, waitMs: number | null): Promise<boolean> {
+    this.#track(work)
+    const patience = waitMs === null ? [] : [wait(waitMs, false, { ref: false })]
+    return Promise.race([work.then(() => true), ...patience])
+  }
+
+  #track(work: Promise<unknown>): void {
+    this.#running.add(work)
+    work.catch((error) => this.#interrupted(error)).finally(() => this.#running.delete(work))
+  }
+
+  async #follow(subject: Subject, keepsProcess: boolean): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted && !(await this.#attempt(subject))) {
+      await wait(followMs, undefined, { ref: keepsProcess, signal }).catch(() => undefined)
+    }
+  }
+
+  /** Takes a job and does it, unless another process does. Returns whether it has ended. */
+  async #attempt(subject: Subject): Promise<boolean> {
+    const token = randomUUID()
+    const job = await claimJob(this.#storage, subject, token, this.#now())
+    if (job === undefined) return (await findJob(this.#storage, subject)) === undefined
+    const work = this.#works.get(job.kind)
+    if (work === undefined) throw new Error(`No work is defined for jobs of the kind ${job.kind}.`)
+    return this.#work(job, token, work)
+  }
+
+  /** Works on a job under a lease, which a timer renews. Returns whether it has ended for this process. */
+  async #work(job: Job, token: string, work: Work): Promise<boolean> {
+    const storage = this.#storage
+    const lease = { id: job.id, token }
+    const ended = new AbortController()
+    const signal = AbortSignal.any([this.#stop.signal, ended.signal])
+    const renew = async () => (await renewLease(storage, lease, this.#now())) || ended.abort(new LeaseEnded())
+    const renewal = setInterval(() => void renew().catch(() => undefined), leaseMs / 3).unref()
+    try {
+      await work({ ...job, lease, signal, now: this.#now() })
+      await endJob(storage, lease)
+      return true
+    } catch (error) {
+      return await this.#failed(lease, error)
+    } finally {
+      clearInterval(renewal)
+    }
+  }
+
+  /** Gives back a job that has failed. Returns false if another process has it; throws the error otherwise. */
+  async #failed(lease: Lease, error: unknown): Promise<boolean> {
+    const storage = this.#storage
+    if (this.#stop.signal.aborted) {
+      await releaseJob(storage, lease, this.#now()).catch(() => undefined)
+      return true
+    }
+    if (isFinal(error)) {
+      await endJob(storage, lease)
+      throw error
+    }
+    const pause = error instanceof Failure ? retryMs : failedMs
+    const message = error instanceof Error ? error.message : String(error)
+    // If the database fails, the lease ends later.
+    const isHeld = await releaseJob(storage, lease, this.#now() + pause, message).catch(() => true)
+    if (isHeld) throw error
+    return false
+  }
+
+  /** Reports the first error of an outage, and continues soon. */
+  #interrupted(error: unknown): void {
+    if (isFinal(error)) return
+    if (!this.#isInterrupted) this.#options.onProblem(error)
+    this.#isInterrupted = true
+    this.#continue.runIn(retryMs)
+  }
+}
+
+/** Returns whether a repetition would fail in the same way. */
+function isFinal(error: unknown): boolean {
+  return error instanceof Failure && failures[error.code].status < 500
+}
