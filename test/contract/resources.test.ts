@@ -8,11 +8,11 @@ import { assertRefused, fresh } from '../links-api.ts'
 const app = await startApp()
 
 interface Resource {
-  /** Returns unused values for a new record. */
-  fresh(): Record<string, string | number>
+  /** Returns unused values for a new record. The first is required, and is text. */
+  fresh(): Record<string, string>
   readonly fields: readonly string[]
   readonly defaults: Json
-  readonly changed: Record<string, string | number>
+  readonly changed: Record<string, string | number | boolean | null>
   /** Fields with invalid values, in the order of their violations. */
   readonly invalid: readonly (readonly [field: string, value: string | number, code: string])[]
   readonly misspelled: readonly [wrong: string, right: string]
@@ -44,12 +44,53 @@ const resources: Readonly<Record<string, Resource>> = {
     ],
     misspelled: ['colour', 'color'],
   },
+  tags: {
+    fresh: () => ({ name: fresh('Cafe\u0301') }),
+    fields: ['id', 'name', 'color', 'links', 'created_at', 'updated_at'],
+    defaults: { color: 1, links: 0 },
+    changed: { color: 4 },
+    invalid: [
+      ['name', 'a,b', 'invalid_character'],
+      ['color', 7, 'out_of_range'],
+    ],
+    misspelled: ['colour', 'color'],
+  },
+  links: {
+    fresh: () => ({ url: 'https://acme.com', alias: fresh('Summer') }),
+    fields: [
+      ...['id', 'domain_id', 'space_id', 'alias', 'short_url', 'url', 'title', 'status', 'disabled'],
+      ...['active_period_start_at', 'active_period_end_at', 'clicks_limit', 'expiration_url', 'has_redirect_password'],
+      ...['forward_query', 'redirect_status', 'rules', 'tags', 'notes', 'archived', 'exact', 'legacy'],
+      ...['clicks', 'last_clicked_at', 'created_at', 'updated_at'],
+    ],
+    defaults: {
+      ...{ domain_id: 1, space_id: null, title: null, status: 'active', disabled: false },
+      ...{ active_period_start_at: null, active_period_end_at: null, clicks_limit: null, expiration_url: null },
+      ...{ has_redirect_password: false, forward_query: false, redirect_status: 302, rules: [], tags: [], notes: null },
+      ...{ archived: false, exact: false, legacy: false, clicks: 0, last_clicked_at: null },
+    },
+    changed: {
+      ...{ url: 'https://acme.com/2', title: 'Ünder', notes: 'One\n\tand another', archived: true },
+      ...{ active_period_start_at: '2001-01-01T00:00:00.000Z', active_period_end_at: '2201-01-01T00:00:00.000Z' },
+      ...{ clicks_limit: 7, expiration_url: 'https://acme.com/x', forward_query: true, redirect_status: 301 },
+    },
+    invalid: [
+      ['url', 'x', 'not_absolute'],
+      ['title', 'x'.repeat(256), 'too_long'],
+    ],
+    misspelled: ['titles', 'title'],
+  },
 }
+
+/** Names are returned in NFC. */
+const normalized = (values: Json): Json =>
+  Object.fromEntries(Object.entries<string>(values).map(([field, value]) => [field, value.normalize()]))
 
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }] of Object.entries(resources)) {
   const path = `/api/v1/${resource}`
+  const [required = ''] = Object.keys(fresh())
   const formOf = (values: Json): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([field, value]) => [field, String(value)]))
 
@@ -68,7 +109,7 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
       assert.deepEqual(Object.keys(body), ['data'])
       assert.deepEqual(Object.keys(body.data), fields)
       const { id, created_at, updated_at } = body.data
-      assert.deepEqual({ ...body.data, ...defaults, ...values }, body.data)
+      assert.deepEqual({ ...body.data, ...defaults, ...normalized(values) }, body.data)
       assert.ok(Number.isSafeInteger(id) && id >= 1)
       assert.match(created_at, isTime)
       assert.equal(updated_at, created_at)
@@ -89,19 +130,19 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
       assert.ok(body.data.id < 1_000_000)
     })
 
-    test('422 without a name, and with an empty, blank or null name', async () => {
-      for (const form of ['', 'name=', 'name=%20%C2%A0%E3%80%80', 'name=%20%09%0a', 'name']) {
+    test(`422 without a ${required}, and with an empty, blank or null one`, async () => {
+      for (const form of ['', ...['', '=', '=%20%C2%A0%E3%80%80', '=%20%09%0a'].map((end) => required + end)]) {
         const answer = await app.send('POST', path, { form })
-        assertRefused(answer, ['name', 'required'])
-        assert.deepEqual(answer.body.errors, { name: ['The name field is required.'] })
+        assertRefused(answer, [required, 'required'])
+        assert.deepEqual(answer.body.errors, { [required]: [`The ${required} field is required.`] })
       }
-      assertRefused(await app.send('POST', path, { json: { name: null } }), ['name', 'required'])
-      assertRefused(await app.send('POST', path), ['name', 'required'])
+      assertRefused(await app.send('POST', path, { json: { [required]: null } }), [required, 'required'])
+      assertRefused(await app.send('POST', path), [required, 'required'])
     })
 
-    test('422 not_a_string for a name of another type in JSON', async () => {
-      for (const name of [1, 0, 1.5, true, false, {}, { toString: 1 }])
-        assertRefused(await app.send('POST', path, { json: { name } }), ['name', 'not_a_string'])
+    test(`422 not_a_string for a ${required} of another type in JSON`, async () => {
+      for (const value of [1, 0, 1.5, true, false, {}, { toString: 1 }])
+        assertRefused(await app.send('POST', path, { json: { [required]: value } }), [required, 'not_a_string'])
     })
 
     test('422 unknown_field with a suggestion, and stores nothing', async () => {
@@ -172,9 +213,10 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
     })
 
     test('201 for the same values afterwards, with a new id', async () => {
-      const { id, name } = await stored()
+      const values = fresh()
+      const { id } = await stored(values)
       await app.send('DELETE', `${path}/${id}`)
-      assert.ok((await stored({ name })).id > id)
+      assert.ok((await stored(values)).id > id)
     })
   })
 }
@@ -183,12 +225,11 @@ const stranger = await app.createKey({ account: await app.createAccount() })
 const noIds = ['0', '01', '-1', '+1', '1.0', '1e0', '0x1', '1%20', '%201', 'abc', '1,', '%D9%A3', '1%00', 'null']
 const largeIds = ['999999', '9007199254740991', '9007199254740992', '9223372036854775808', '1'.repeat(400)]
 
-for (const resource of ['domains', 'spaces', 'links']) {
+for (const resource of Object.keys(resources)) {
   const path = `/api/v1/${resource}`
 
   test(`404 for /${resource}/{id} with a malformed or unknown id, or another account's, with the same body`, async () => {
-    const json = resources[resource]?.fresh() ?? { url: 'https://acme.com' }
-    const { id } = (await app.send('POST', path, { json })).body.data
+    const { id } = (await app.send('POST', path, { json: resources[resource]?.fresh() })).body.data
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
       const others = await app.send(method, `${path}/${id}`, { key: stranger })
       assert.deepEqual([others.status, others.body.code], [404, 'not_found'])
