@@ -102,7 +102,7 @@ async function checkClone(): Promise<void> {
 try {
   await checkGlobalCommand()
   await checkClone()
-  console.log('The npm package and the first command of the README work.')
+  process.stdout.write('The npm package and the first command of the README work.\n')
 } finally {
   for (const work of works.reverse()) await work()
 }

@@ -47,6 +47,20 @@ const packages: readonly (readonly [packages: RegExp, files: RegExp])[] = [
   [/^(node:)?process$/, /^$/],
 ]
 
+/** Files with queries besides storage/ and stores. Each is named after the rows or the change that its queries are about. */
+const withQueries: Readonly<Record<string, readonly string[]>> = {
+  'analytics/': ['deleted-links', 'maintenance', 'recent-clicks', 'recent-totals', 'salts', 'tables'],
+  'events/': ['erasure', 'log', 'records', 'removal', 'retention'],
+  'links/': [
+    ...['activity', 'address-changes', 'addresses', 'bulk-links', 'deletion', 'detachment'],
+    ...['link-list', 'link-tags', 'reversal', 'spellings'],
+  ],
+  'members/': ['changes', 'forgetting', 'invitations'],
+  'sign-in/': ['oidc/admission', 'oidc/logout', 'used-tokens'],
+}
+const importsQuery = /\bimport \{[^}]*(?<!type )\bquery\b[^}]*\} from '[./]+\/storage\/schema\.ts'/
+const isStore = /^storage\/|(^|[/-])store\.ts$|(^|\/)statements\.ts$/
+
 const readsEnvironment = /\bprocess\s*(\??\.\s*env\b|(\?\.)?\[)|\{[^{}]*\benv\b[^{}]*\}\s*=\s*(globalThis\.)?process\b/
 const mayReadEnvironment = /^config\//
 const specifier = /\b(?:from|import|require|import\.meta\.resolve)\s*\(?\s*['"`]([^'"`\n]+)['"`]/g
@@ -56,9 +70,15 @@ function violationsIn(file: string, source: string): string[] {
   const found = [...source.matchAll(specifier)].flatMap(([, imported = '']) =>
     isAllowed(file, imported) ? [] : [`${file} imports ${imported}`],
   )
-  const isReader = mayReadEnvironment.test(file)
-  return !isReader && readsEnvironment.test(source) ? [...found, `${file} reads the environment`] : found
+  if (!mayReadEnvironment.test(file) && readsEnvironment.test(source)) found.push(`${file} reads the environment`)
+  if (importsQuery.test(source) && !isStore.test(file) && !listedWithQueries.includes(file))
+    found.push(`${file} builds queries: move them into a store, or add the file to withQueries`)
+  return found
 }
+
+const listedWithQueries = Object.entries(withQueries).flatMap(([folder, names]) =>
+  names.map((name) => `${folder}${name}.ts`),
+)
 
 function isAllowed(file: string, imported: string): boolean {
   if (!imported.startsWith('.')) return packages.every(([name, files]) => !name.test(imported) || files.test(file))
@@ -78,15 +98,18 @@ function layerOf(file: string): number {
   return layer
 }
 
-test('each folder of src/ imports only from layers below it, and only config/ reads the environment', () => {
+test('folders import only from layers below, only config/ reads the environment, and listed files build queries', () => {
   const src = join(repository, 'src')
   const files = globSync('**/*.{ts,js}', { cwd: src }).map((file) => file.replaceAll('\\', '/'))
   const own = files.filter((file) => !file.endsWith('.test.ts'))
   assert.ok(own.length > 50)
+  const sources = own.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const)
   assert.deepEqual(
-    own.flatMap((file) => violationsIn(file, readFileSync(join(src, file), 'utf8'))),
+    sources.flatMap(([file, source]) => violationsIn(file, source)),
     [],
   )
+  const builders = sources.filter(([file, source]) => importsQuery.test(source) && !isStore.test(file))
+  assert.deepEqual(builders.map(([file]) => file).sort(), listedWithQueries)
 })
 
 for (const [file, line] of [
@@ -100,6 +123,7 @@ for (const [file, line] of [
   ['redirect/visits.ts', `import {\n  find,\n} from '../dashboard/pages.ts'`],
   ['domains/actions.ts', `import Router from "find-my-way"`],
   ['domains/actions.ts', `import { sql } from 'kysely'`],
+  ['domains/actions.ts', `import { query } from '../storage/schema.ts'`],
   ['cli/run.ts', `import 'node:sqlite'`],
   ['cli/run.ts', `const { openSqlite } = await import('node:sqlite')`],
   ['api/body.ts', `const url = process.env.BASE_URL`],

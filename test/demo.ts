@@ -2,7 +2,7 @@
  * An account as it may look after two months: what pictures and pages are made of. The same numbers each time, up to today.
  */
 import { addDay, type DayFacts, type Dimension, emptyDay, ensureHour, type Value } from '../src/analytics/day.ts'
-import { recountRecent } from '../src/analytics/recent.ts'
+import { recountRecent } from '../src/analytics/recent-totals.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
 import { setCreatedAt, setTotals, storeDays } from './days.ts'

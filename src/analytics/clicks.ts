@@ -7,7 +7,7 @@ import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions } from './click-worker.ts'
 import { type Bounds, isMaintenanceDue, runAll } from './maintenance.ts'
-import { skipDaysWithoutClicks } from './recent.ts'
+import { skipDaysWithoutClicks } from './recent-totals.ts'
 import { saltMs } from './salts.ts'
 
 /** `onProblem` also gets the first error of each outage of the database, and lost clicks. */

@@ -7,7 +7,7 @@ import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { addDay, type DayFacts, emptyDay, shareForGroups, subtractDay, sumHours } from './day.ts'
 import { lockDeletedTotals } from './deleted-links.ts'
-import { accountsDue, subtractOldDays } from './recent.ts'
+import { accountsDue, subtractOldDays } from './recent-totals.ts'
 import {
   type Day,
   type DayKey,

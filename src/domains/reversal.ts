@@ -1,6 +1,6 @@
 /** How events of domains are reversed. */
 import type { Actor } from '../access/actor.ts'
-import { recountRecent } from '../analytics/recent.ts'
+import { recountRecent } from '../analytics/recent-totals.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'

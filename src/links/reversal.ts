@@ -2,7 +2,7 @@
 
 import type { Actor } from '../access/actor.ts'
 import { queueClickMoves } from '../analytics/deleted-links.ts'
-import { recountRecent } from '../analytics/recent.ts'
+import { recountRecent } from '../analytics/recent-totals.ts'
 import { aliasTaken, Failure, irreversible } from '../errors.ts'
 import { type GroupKind, markImported, restoredEvent, type Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'

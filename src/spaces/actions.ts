@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts'
-import { recountRecent } from '../analytics/recent.ts'
+import { recountRecent } from '../analytics/recent-totals.ts'
 import type { ResourceHandlers } from '../api/handlers.ts'
 import { checkedChange, deletionQuery } from '../api/handlers.ts'
 import { Failure, found, notFound } from '../errors.ts'

@@ -56,7 +56,7 @@ export interface Database extends ImportTables {
     name: string
     /** JSON: see `accounts/time-zones.ts`. */
     time_zones: Generated<string>
-    /** `clicks_30d` includes the days after this cursor, in the order of day, level and id: see `analytics/recent.ts`. */
+    /** `clicks_30d` includes the days after this cursor, in the order of day, level and id: see `analytics/recent-totals.ts`. */
     recent_day: Generated<number>
     recent_scope: Generated<number>
     recent_id: Generated<number>

@@ -13,7 +13,7 @@ import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { countPeople } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
-import { skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
+import { skipDaysWithoutClicks, subtractOldDays } from './recent-totals.ts'
 import { isRecent, lockAccounts, type RecentCursors } from './tables.ts'
 import { storeDays } from './transfer-store.ts'
 
