@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KeyScope } from '../src/access/actor.ts'
-import { operations } from '../src/app/api.ts'
+import { operations } from '../src/app/operations.ts'
 import { startApp } from './app.ts'
 import { newPlace } from './links-api.ts'
 import { operationsByScope } from './operations.ts'

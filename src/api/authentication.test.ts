@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
-import { operations } from '../app/api.ts'
+import { operations } from '../app/operations.ts'
 import { apiPrefix } from './operations.ts'
 
 // More requests fail than a client address may send in a minute.

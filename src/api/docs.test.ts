@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { explanations } from '../../tools/docs/problem-texts.ts'
-import { operations } from '../app/api.ts'
+import { operations } from '../app/operations.ts'
 import { failures } from '../http/failures.ts'
 
 const app = await startApp()

@@ -1,4 +1,4 @@
-import type { Actor, KeyIdentity, NeededScope } from '../access/actor.ts'
+import type { Actor, NeededScope } from '../access/actor.ts'
 import { type ApiErrorCode, Failure, found } from '../errors.ts'
 import { deletionSentence } from '../events/event.ts'
 import type { Form } from '../forms/form.ts'
@@ -79,12 +79,9 @@ export interface Success {
   readonly optionalHeaders?: readonly string[]
 }
 
-/** An API key that sends a request. */
-export type KeyActor = Actor & KeyIdentity
-
 /** An authenticated request: who sends it, and the fields of its body. */
 export interface Admitted {
-  readonly actor: KeyActor
+  readonly actor: Actor
   readonly fields: Fields
 }
 
@@ -94,6 +91,11 @@ export function readId({ params }: Pick<Exchange, 'params'>, what: string, name 
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name the ${what}.`)
   return found(positiveInteger(id), what)
+}
+
+/** Returns the path of an operation with these parameters. */
+export function pathTo({ path }: Pick<Operation, 'path'>, params: Exchange['params']): string {
+  return apiPrefix + path.replace(/:(\w+)/g, (_, name) => params[name] ?? '')
 }
 
 type BodyParts = Pick<Body, 'form' | 'example'>

@@ -60,7 +60,10 @@ export const showOwnKey: Operation = {
 /** Adds the operation. `rateLimit` is the number of requests per minute for each key, or null if there is no limit. */
 export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
   api.add(showOwnKey, async (exchange, { actor }) => {
-    const { account, member, ...key } = found(await findKey(db, actor.account, actor.id), 'key')
+    const { account, member, ...key } = found(
+      actor.id === null ? undefined : await findKey(db, actor.account, actor.id),
+      'key',
+    )
     return sendJson(exchange, 200, JSON.stringify({ data: { ...key, rate_limit: rateLimit, account, member } }))
   })
 }

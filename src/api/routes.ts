@@ -1,4 +1,4 @@
-import { createActor } from '../access/actor.ts'
+import { type Actor, createActor } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
 import { type PageQuery, toPageRequest } from '../forms/list-query.ts'
@@ -16,30 +16,30 @@ import type { Versioned } from '../storage/records.ts'
 import { readBody } from './body.ts'
 import { recordText, sendPage, sendRecord } from './envelopes.ts'
 import type { Insertion, ResourceHandlers } from './handlers.ts'
-import { readIdempotencyKey, toClaim } from './idempotency.ts'
+import { claimForm, readIdempotencyKey } from './idempotency.ts'
 import {
   type Admitted,
   apiPrefix,
   type Body,
-  type KeyActor,
   type ListOperation,
   type Operation,
   type Operations,
+  pathTo,
   readId,
 } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { findWarnings } from './warnings.ts'
 
-type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
-/** The routes of the API, each of which requires a key. */
+/** The routes of the API: for requests with a key, or for commands in this process. */
 export interface Api {
   /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void
   /** Counts bulk rows, after the first unit is counted. Returns `rate_limited` if too few units are left. */
-  countRows(exchange: Exchange, actor: KeyActor, rows: number): Failure | undefined
+  countRows(exchange: Exchange, actor: Actor, rows: number): Failure | undefined
   /** Runs work that builds a large response. Each account has few at a time. Throws `overloaded` if too many wait. */
-  inTurn<T>(actor: KeyActor, work: () => Promise<T>): Promise<T>
+  inTurn<T>(actor: Actor, work: () => Promise<T>): Promise<T>
   /** Returns the absolute URL of an operation with the path parameters of the request. */
   urlOf(exchange: Exchange, operation: Operation): string
   /** Returns the absolute URL of the dashboard and the API, without a trailing slash. */
@@ -78,11 +78,11 @@ export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: 
         routes.add(method, apiPrefix + path, (exchange) => serve(exchange, operation, handler))
       }
     },
-    countRows: (exchange, { id }, rows) => rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
+    countRows: (exchange, { id }, rows) =>
+      id === null ? undefined : rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
     inTurn: ({ account }, work) => semaphores.largeResponses.run(work, String(account)),
     baseOf: address,
-    urlOf: (exchange, { path }) =>
-      address(exchange) + apiPrefix + path.replace(/:(\w+)/g, (_, name) => exchange.params[name] ?? ''),
+    urlOf: (exchange, operation) => address(exchange) + pathTo(operation, exchange.params),
   }
 }
 
@@ -174,9 +174,9 @@ export function storeRoute<Shown extends { readonly id: number }>(
   { insertion, onStored, warnings = () => [] }: Stores<Shown>,
 ): void {
   api.add(store, async (exchange, admitted) => {
-    const key = readIdempotencyKey(exchange)
+    const key = readIdempotencyKey(exchange, admitted.actor)
     const insert = await insertion(exchange, admitted)
-    const claim = toClaim(exchange, admitted, key, store.body.form)
+    const claim = claimForm(exchange, admitted.fields, key, store.body.form)
     let stored: { readonly record: Shown; readonly body: string } | undefined
     const response = await idempotentRequests.run(claim, async (db) => {
       const { record, version, secrets } = await insert(db)

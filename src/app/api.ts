@@ -1,19 +1,14 @@
 import type { Logger } from 'pino'
 import type { Actor } from '../access/actor.ts'
 import type { Clicks } from '../analytics/clicks.ts'
-import { statsRoutes } from '../analytics/statistics/routes.ts'
-import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
+import { clickDeletionRoute } from '../analytics/statistics/routes.ts'
 import { documents } from '../api/docs.ts'
-import { eventRoutes, listEvents, reversalOf, reversalRoutes, reverseEvents, showEvent } from '../api/events.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
-import type { ResourceHandlers } from '../api/handlers.ts'
-import type { Operation } from '../api/operations.ts'
-import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
+import { ownKeyRoute } from '../api/own-key.ts'
 import { RateLimits } from '../api/rate-limit.ts'
-import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
+import { apiRoutes, publicAddress } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
-import { domainOperations } from '../domains/operations.ts'
 import { expireEvents } from '../events/retention.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
@@ -24,38 +19,21 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { expireImports } from '../imports/retention.ts'
-import { importRoutes } from '../imports/routes.ts'
-import { importOperations } from '../imports/schema.ts'
 import { Jobs, maxWaitMs } from '../jobs/jobs.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
-import { AddressActions } from '../links/address-actions.ts'
-import { addressRoutes } from '../links/address-routes.ts'
-import { addressOperations } from '../links/address-schema.ts'
 import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
-import { bulkOperations } from '../links/bulk-schema.ts'
-import { exportLinks, linkExportRoute } from '../links/export.ts'
-import { linkWarnings } from '../links/link-warnings.ts'
-import { linkOperations } from '../links/operations.ts'
-import { linkQrRoute, showLinkQr } from '../links/qr.ts'
-import { linkHandlers } from '../links/routes.ts'
-import type { Link } from '../links/schema.ts'
-import { invitationRoutes, memberRoutes } from '../members/routes.ts'
-import { invitationOperations, memberOperations } from '../members/schema.ts'
-import { type ShortUrl, shortUrls } from '../names/short-url.ts'
+import { shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
-import { explainer, explainLink, explainRoute } from '../redirect/explain.ts'
-import type { Explain } from '../rules/explanation.ts'
+import { explainer } from '../redirect/explain.ts'
 import { OidcClient } from '../sign-in/oidc/client.ts'
 import { Passkeys } from '../sign-in/passkeys/passkeys.ts'
-import { spaceOperations } from '../spaces/operations.ts'
 import type { Storage } from '../storage/port.ts'
-import { tagMergeRoute } from '../tags/actions.ts'
-import { mergeTag, tagOperations } from '../tags/operations.ts'
 import { buildActions } from './actions.ts'
 import { buildImports } from './imports.ts'
+import { addOperations } from './operations.ts'
 import type { Semaphores } from './semaphores.ts'
 
 /** The configuration without what only the process needs. */
@@ -78,37 +56,6 @@ export interface Shared {
   readonly clicks: Clicks
   readonly semaphores: Semaphores
 }
-
-const reverseEvent = reversalOf({
-  link: linkOperations.show.success,
-  domain: domainOperations.show.success,
-  space: spaceOperations.show.success,
-  tag: tagOperations.show.success,
-})
-
-/** Every operation of the API, in the order of the documents. */
-export const operations: readonly Operation[] = [
-  ...Object.values(domainOperations),
-  ...Object.values(spaceOperations),
-  ...Object.values(tagOperations),
-  mergeTag,
-  ...Object.values(linkOperations),
-  ...Object.values(addressOperations),
-  ...bulkOperations,
-  exportLinks,
-  showLinkQr,
-  explainLink,
-  showStats,
-  deleteLinkClicks,
-  listEvents,
-  showEvent,
-  reverseEvent,
-  reverseEvents,
-  ...Object.values(memberOperations),
-  ...Object.values(invitationOperations),
-  ...Object.values(importOperations),
-  showOwnKey,
-]
 
 /** How often a server deletes what is stored for too long. Milliseconds. */
 const retentionMs = 60_000
@@ -145,18 +92,11 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const onAccountChange = () => shared.directory.refresh()
   const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
   addDashboard({ ...parts, ...signIn, imports: imports.actions, clicksRetention, ...effects })
-  const { domains: domain, spaces: space, tags: tag } = actions
-  resourceRoutes(api, storage, idempotentRequests, domainOperations, domain)
-  resourceRoutes(api, storage, idempotentRequests, spaceOperations, space)
-  resourceRoutes(api, storage, idempotentRequests, tagOperations, tag)
-  tagMergeRoute(api, tag)
-  const linkParts = { api, storage, idempotentRequests, actions: actions.links, batches }
-  const links = linkRoutes(linkParts, shortUrl, explain, semaphores)
-  statsRoutes(api, storage, shortUrl, deleteClicks)
-  eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
-  reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
-  peopleRoutes(api, storage, idempotentRequests)
-  importRoutes(api, imports.actions, idempotentRequests, semaphores.plans)
+  const { historyDays } = options
+  const served = { storage, shortUrl, actions, reversals, imports: imports.actions, explain, historyDays }
+  addOperations(api, { ...served, idempotentRequests, semaphores })
+  bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches })
+  clickDeletionRoute(api, deleteClicks)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   return {
@@ -171,32 +111,6 @@ export function buildApi(options: AppOptions, shared: Shared) {
     },
     services: [imports.service, jobs, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
-}
-
-/** Adds the routes of links. Returns the handlers of their records. */
-function linkRoutes(
-  parts: Parameters<typeof bulkRoutes>[0],
-  shortUrl: ShortUrl,
-  explain: Explain,
-  { downloads }: Semaphores,
-) {
-  const { api, storage, idempotentRequests, actions } = parts
-  const links: ResourceHandlers<Link> = {
-    ...linkHandlers(storage, actions, shortUrl),
-    warnings: linkWarnings(shortUrl),
-  }
-  resourceRoutes(api, storage, idempotentRequests, linkOperations, links)
-  bulkRoutes(parts)
-  linkExportRoute(api, storage, shortUrl, downloads)
-  addressRoutes(api, storage, idempotentRequests, new AddressActions(storage, actions), shortUrl)
-  linkQrRoute(api, storage, shortUrl)
-  explainRoute(api, explain)
-  return links
-}
-
-function peopleRoutes(...[api, storage, idempotentRequests]: Parameters<typeof invitationRoutes>): void {
-  memberRoutes(api, storage)
-  invitationRoutes(api, storage, idempotentRequests)
 }
 
 /** Returns what the sign-in pages use. */

@@ -15,8 +15,7 @@ import {
   type Terminal,
   type Values,
 } from './command.ts'
-import { writeWarnings } from './form-options.ts'
-import { json, table } from './output.ts'
+import { json, table, writeWarnings } from './output.ts'
 
 export const accountCommands = {
   create: recordCommand({
@@ -47,14 +46,8 @@ export const accountCommands = {
   }),
 }
 
-/** The account of a command, and who runs it there. */
-interface AccountValues {
-  readonly account: number
-  readonly actor: Actor
-}
-
 /** Returns the operator who runs this command on an account, by the name of their user on this machine. */
-export function operatorOf(account: number): Actor {
+export function operator(account: number): Actor {
   return commandActor(account, userName())
 }
 
@@ -67,19 +60,18 @@ function userName(): string {
   }
 }
 
-/** Declares a command on the records of an account, with an option for the account. */
+/** Declares a command of the operator on the records of an account, with an option for the account. */
 export function accountCommand<const A extends Arguments>(
   declared: Declared<A> & {
-    readonly run: (db: Storage, values: Values<A> & AccountValues, terminal: Terminal) => Printed
+    readonly run: (db: Storage, values: Values<A>, actor: Actor, terminal: Terminal) => Printed
   },
 ): Command {
   return recordCommand({
     ...declared,
     arguments: { ...declared.arguments, account },
-    run: async (db, values, terminal) => {
-      const given = values as Values<A> & { readonly account?: number }
-      const account = await chooseAccount(db, given.account)
-      return declared.run(db, { ...given, account, actor: operatorOf(account) }, terminal)
+    run: async (db, { account: given, ...values }, terminal) => {
+      const actor = operator(await chooseAccount(db, given as number | undefined))
+      return declared.run(db, values as unknown as Values<A>, actor, terminal)
     },
   })
 }

@@ -5,7 +5,7 @@ import { readUrlSchemes } from '../config/config.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import { scrub } from '../storage/batch-writer.ts'
 import type { Storage } from '../storage/port.ts'
-import { ownShortUrls } from './references.ts'
+import { ownShortUrls } from './instance.ts'
 
 /** Returns the actions, and what reverses their events. Throws `StartupFailure` if `URL_SCHEMES` is invalid. */
 export async function openActions(db: Storage) {

@@ -68,7 +68,10 @@ test('the deletion of a domain names its further addresses', async () => {
   const { code, stderr } = await run('domains delete old.acme.com --yes')
   assert.deepEqual(
     [code, stderr.trim()],
-    [1, 'The domain old.acme.com has 1 further address. To delete them too, add "--links delete".'],
+    [
+      1,
+      'The domain has 1 further address of a link. Delete it first, or add --links delete to delete the domain with it.',
+    ],
   )
   await say('domains delete old.acme.com --links delete --yes')
   assert.deepEqual(await json('links addresses autumn'), [])

@@ -27,12 +27,12 @@ test('lists changes in words, newest first, with a note about further ones', asy
   await storeEvents(storage, keyActor(1), { changes }, { action: 'clicks_deleted', changes: {} })
   await storeEvents(storage, systemActor(1), { record: 'tag', action: 'created', name: 'Print' })
   await storage.execute(query.updateTable('events').set({ undone_by: 9 }).where('record', '=', 'tag'))
-  const summer = 'link http://go.acme.com:3080/summer'
+  const summer = 'go.acme.com:3080/summer'
   assert.deepEqual(changesIn(await say('history')), [
     'BY                CHANGE',
-    'Waymark (system)  tag Print created (undone)',
-    `ci (key)          ${summer} clicks deleted`,
-    `ci (key)          ${summer} updated: title none → "Summer\\u001b[31m sale", tags ["Print"] → [], notes "${'a'.repeat(38)}… → "b"`,
+    'Waymark (system)  created the tag Print (undone)',
+    `ci (key)          deleted the statistics of ${summer}`,
+    `ci (key)          changed 3 fields of ${summer}: title none → "Summer\\u001b[31m sale", tags ["Print"] → [], notes "${'a'.repeat(38)}… → "b"`,
   ])
   const { code, stdout, stderr } = await run('history --limit 2')
   assert.deepEqual([code, stdout.split('\n').length], [0, 4])
@@ -83,7 +83,7 @@ test('undoes a change, its undo, and all changes of a command', async (t) => {
   const { say, json, run, fails } = await newHistory(t)
   await say('links update summer --title Sale')
   const [update] = await json('history summer')
-  const words = 'link http://go.acme.com:3080/summer updated: title none → "Sale"'
+  const words = 'set the title of go.acme.com:3080/summer: title none → "Sale"'
   assert.equal(await say(`undo ${update.id}`), `Undone: ${words}`)
   assert.equal((await json('links show summer')).title, null)
   const [undo, undone] = await json('history summer')
@@ -107,6 +107,6 @@ test('undoes a change, its undo, and all changes of a command', async (t) => {
   assert.deepEqual([code, stdout.split('\n')[0]], [1, 'Nothing was undone.'])
   assert.match(stdout, new RegExp(`^Change ${first.id} can't be undone: ${reason.source}$`, 'm'))
   await fails('undo 1000', 1, 'There is no such event.')
-  await fails('undo 1000 --batch', 1, 'There is no such change.')
+  await fails('undo 1000 --batch', 1, 'There is no such event.')
   await fails('undo x', 2, 'CHANGE must be the ID of a change, as shown by "npx waymark history".')
 })

@@ -1,27 +1,22 @@
 /** The commands that list and reverse changes of records. */
-import type { Actor } from '../access/actor.ts'
-import { calendarOf } from '../accounts/calendar.ts'
-import { findTimeZones } from '../accounts/store.ts'
-import { readHistoryDays } from '../config/config.ts'
-import { found } from '../errors.ts'
-import type { Reversals } from '../events/reversal.ts'
-import { type Event, eventsQuery, formatEvent, readEventPage } from '../events/schema.ts'
-import { findEvent, listStoredEvents } from '../events/store.ts'
+import { listEvents, reverseEvents, showEvent } from '../api/events.ts'
+import { reverseEvent } from '../app/operations.ts'
+import type { Event } from '../events/schema.ts'
+import { describeChange, type FindName, formatWords } from '../history/sentences.ts'
 import { quantity } from '../lib/format.ts'
 import { program } from '../version.ts'
-import { accountCommand, chooseAccount } from './accounts.ts'
-import { openActions } from './actions.ts'
-import { account, changeId, flag, optional, required, text } from './arguments.ts'
-import { type Result, recordCommand } from './command.ts'
-import { checkedFields, givenFields, listOptionsOf } from './form-options.ts'
-import { json, shorten, table, writeRest } from './output.ts'
-import { linkIdOf, ownShortUrls } from './references.ts'
+import { changeId, flag, optional, required, text } from './arguments.ts'
+import { apiCommand, type Client } from './client.ts'
+import type { Result } from './command.ts'
+import { givenFields, listOptions } from './form-options.ts'
+import { printList } from './lists.ts'
+import { json, shorten, table } from './output.ts'
+import { chooseLinkId, groupOperations, type NamedRecord } from './references.ts'
 
-const { limit, ...filters } = listOptionsOf(eventsQuery)
+const { limit, ...filters } = listOptions(listEvents.query)
 const chosen = Object.entries(filters).filter(([name]) => ['actor', 'from', 'to'].includes(name))
 
-/** Not an `accountCommand`, whose own actor would replace the option of this name. */
-const historyCommand = recordCommand({
+const historyCommand = apiCommand({
   summary: 'List the changes of the account, or of a link, newest first.',
   arguments: {
     operand: optional('LINK', 'only changes of this link, by short URL, alias or ID; a deleted link by ID', text),
@@ -30,39 +25,51 @@ const historyCommand = recordCommand({
     ...Object.fromEntries(chosen),
     limit,
     json: flag('print the records as JSON'),
-    account,
   },
-  run: async (db, { operand: link, account: given, limit, json: isJson, ...options }, { err }) => {
-    const account = await chooseAccount(db, given)
-    const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await linkIdOf(db, account, link)) }
-    const query = checkedFields(eventsQuery, { ...givenFields(eventsQuery, options), ...ofLink })
-    const calendar = calendarOf(await findTimeZones(db, account))
-    const page = await listStoredEvents(db, account, { ...readEventPage(query, calendar), limit })
-    writeRest(err, page, 'changes')
-    const shown = { shortUrl: await ownShortUrls(db), historyDays: readHistoryDays() }
-    const events = page.rows.map((row) => formatEvent(row, shown))
-    if (isJson) return json(events)
-    const lines = events.map((event) => [
-      String(event.id),
-      event.created_at,
-      `${event.actor.name} (${event.actor.kind})`,
-      inWords(event),
-    ])
-    return table([['ID', 'TIME', 'BY', 'CHANGE'], ...lines])
+  run: async (client, { operand: link, limit, json: isJson, ...options }, terminal) => {
+    const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await chooseLinkId(client, link)) }
+    const fields = { ...givenFields(listEvents.query, options), ...ofLink }
+    const listed = await client.list<Event>(listEvents, limit, { fields })
+    const findName = isJson ? () => undefined : await readNames(client, listed.rows)
+    const format = (events: readonly Event[]) => eventTable(events, findName)
+    return printList(listed, { name: 'changes', format: isJson ? json : format }, terminal)
   },
 })
 
-const undoCommand = accountCommand({
+/** Returns the function that finds the names of the spaces and domains to which events refer. */
+async function readNames(client: Client, events: readonly Event[]): Promise<FindName> {
+  const names = new Map<string, string | undefined>()
+  for (const { record, changes } of events) {
+    for (const kind of ['space', 'domain'] as const) {
+      const [, id] = (record === 'link' && changes?.[`${kind}_id`]) || []
+      if (typeof id !== 'number' || names.has(`${kind} ${id}`)) continue
+      names.set(`${kind} ${id}`, (await client.find<NamedRecord>(groupOperations[kind].show, id))?.name)
+    }
+  }
+  return (kind, id) => names.get(`${kind} ${id}`)
+}
+
+function eventTable(events: readonly Event[], findName: FindName): string {
+  const lines = events.map((event) => [
+    String(event.id),
+    event.created_at,
+    `${event.actor.name} (${event.actor.kind})`,
+    describeEvent(event, findName),
+  ])
+  return table([['ID', 'TIME', 'BY', 'CHANGE'], ...lines])
+}
+
+const undoCommand = apiCommand({
   summary: 'Undo a change of the last 30 days. That is a change, too, and can be undone in turn.',
   arguments: {
     operand: required('CHANGE', `the ID of the change, as shown by "${program} history"`, changeId),
     batch: flag('also undo all other changes of the same request, form or command'),
   },
-  run: async (db, { operand: id, batch, actor }) => {
-    const { reversals } = await openActions(db)
-    if (batch) return undoBatch(reversals, actor, found(await findEvent(db, actor.account, id), 'change').batchId)
-    const event = await reversals.undoEvent(actor, id)
-    return `Undone: ${inWords(formatEvent({ ...event, undoneBy: null }, { shortUrl: await ownShortUrls(db), historyDays: 0 }))}`
+  run: async (client, { operand: id, batch }) => {
+    const { data: event } = await client.call<Event>(showEvent, { id })
+    if (batch) return undoBatch(client, event.batch_id)
+    await client.call(reverseEvent, { id })
+    return `Undone: ${describeEvent({ ...event, undone_by: null }, await readNames(client, [event]))}`
   },
 })
 
@@ -71,29 +78,34 @@ export const historyCommands = { history: historyCommand, undo: undoCommand }
 /** What commands that delete records say about them. */
 export const deletionNote = `For 30 days, "${program} undo" restores it.`
 
+/** The response to a request that undoes a part of a batch. */
+interface Undone {
+  readonly id: number
+  readonly message?: string
+}
+
 /** Reverses the changes of a batch in parts. Returns their number, and a line for each change that can't be undone. */
-async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Promise<Result> {
-  const failures: string[] = []
-  let count = 0
-  for await (const reversed of reversals.undoBatch(actor, batch)) {
-    for (const { event, failure } of reversed) {
-      if (failure === null) count += 1
-      else failures.push(`Change ${event.id} can't be undone: ${failure.message}`)
+async function undoBatch(client: Client, batch_id: string): Promise<Result> {
+  const failures = new Map<number, string>()
+  for (let count = 0; ; ) {
+    const { data, meta } = await client.call<Undone[]>(reverseEvents, { fields: { batch_id } })
+    for (const { id, message } of data) {
+      if (message === undefined) failures.delete(id)
+      else failures.set(id, `Change ${id} can't be undone: ${message}`)
     }
-  }
-  const nothing = failures.length > 0 ? 'Nothing was undone.' : 'Nothing was left to undo.'
-  return {
-    text: [count > 0 ? `Undone: ${quantity(count, 'change')}.` : nothing, ...failures].join('\n'),
-    code: failures.length > 0 ? 1 : 0,
+    count += Number(meta.succeeded)
+    if (meta.succeeded !== 0 && meta.remaining !== 0) continue
+    const nothing = failures.size > 0 ? 'Nothing was undone.' : 'Nothing was left to undo.'
+    const first = count > 0 ? `Undone: ${quantity(count, 'change')}.` : nothing
+    return { text: [first, ...failures.values()].join('\n'), code: failures.size > 0 ? 1 : 0 }
   }
 }
 
-/** Returns the change in words, such as `link https://go.acme.com/summer updated: title "Sale" → "Summer sale"`. */
-function inWords({ type, record, record_name, changes, undone_by }: Event): string {
-  const action = type.slice(record.length + 1).replace('_', ' ')
-  const values = changesInWords((action === 'updated' && changes) || {})
+/** Returns the change in words, such as `changed the title of go.acme.com/summer: title "Sale" → "Summer sale"`. */
+function describeEvent(event: Event, findName: FindName): string {
+  const values = event.type.endsWith('.updated') ? changesInWords(event.changes ?? {}) : ''
   const details = values === '' ? '' : `: ${values}`
-  return `${record} ${record_name} ${action}${details}${undone_by === null ? '' : ' (undone)'}`
+  return `${formatWords(describeChange(event, findName))}${details}${event.undone_by === null ? '' : ' (undone)'}`
 }
 
 /** Returns changed values in words, such as `title "Sale" → "Summer sale"`. */

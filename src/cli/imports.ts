@@ -11,8 +11,8 @@ import type { Db, Storage } from '../storage/port.ts'
 import { openActions } from './actions.ts'
 import type { Terminal } from './command.ts'
 import { withOptionNames } from './form-options.ts'
+import { ownShortUrls } from './instance.ts'
 import { withProgress } from './output.ts'
-import { ownShortUrls } from './references.ts'
 
 type Show = (line: () => string) => void
 

@@ -5,7 +5,7 @@ import { createKey, type IssuedKey, type Key, keyStatus, listKeys, revokeKey, ro
 import { textWarnings } from '../names/suspicious-values.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
-import { chooseAccount, existingAccount, operatorOf } from './accounts.ts'
+import { chooseAccount, existingAccount, operator } from './accounts.ts'
 import {
   accountId,
   duration,
@@ -20,8 +20,7 @@ import {
   withDefault,
 } from './arguments.ts'
 import { recordCommand } from './command.ts'
-import { writeWarnings } from './form-options.ts'
-import { json, table } from './output.ts'
+import { json, table, writeWarnings } from './output.ts'
 
 const keyOperand = (action: string) =>
   required('KEY', `the ID or name of the key to ${action}, as shown by "${program} keys list"`, keyReference)
@@ -46,7 +45,7 @@ export const keyCommands = {
       json: flag('print the full record as JSON, with the key as "secret"'),
     },
     run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }, terminal) => {
-      const actor = operatorOf(await chooseAccount(db, account))
+      const actor = operator(await chooseAccount(db, account))
       const issued = await createKey(db, actor, { name, scopes, lifetimeMs })
       writeWarnings(terminal, textWarnings('name', name))
       return formatIssued(issued, isJson)
@@ -81,7 +80,7 @@ export const keyCommands = {
 example if you lose the new key. Each rotation creates another key and never extends the old one.`,
     run: async (db, { operand, overlap, json: isJson }) => {
       const { account_id, id } = await chooseKey(db, operand)
-      return formatIssued(await rotateKey(db, operatorOf(account_id), id, overlap), isJson)
+      return formatIssued(await rotateKey(db, operator(account_id), id, overlap), isJson)
     },
   }),
 
@@ -90,7 +89,7 @@ example if you lose the new key. Each rotation creates another key and never ext
     arguments: { operand: keyOperand('revoke'), json: flag('print the full record as JSON') },
     run: async (db, { operand, json: isJson }) => {
       const { account_id, id } = await chooseKey(db, operand)
-      const key = await revokeKey(db, operatorOf(account_id), id)
+      const key = await revokeKey(db, operator(account_id), id)
       return isJson ? json(withStatus(key)) : `Key ${key.id} (${key.name}) is revoked.`
     },
   }),

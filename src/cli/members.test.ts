@@ -36,7 +36,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.match((await run(`members role ${ben.id} --role admin`)).stderr, /^OIDC_ROLES sets the role .*\n$/)
     assert.match(await say('members list --search ben'), /\n\d+ +Ben +Ben@acme\.com +admin +- +never$/)
     await newKey(storage, ben, 'ci')
-    const question = 'Remove Ben? This revokes 1 key (ci). [y/N] '
+    const question = 'Remove Ben? The keys that they created are revoked. [y/N] '
     const refused = await run(`members remove ${ben.id}`, typed(['n\n']))
     assert.deepEqual(refused, { code: 1, stdout: 'No one removed.\n', stderr: question })
     assert.equal((await json(`members remove ${ben.id} --yes`)).email, 'Ben@acme.com')
@@ -111,7 +111,11 @@ test('rejects what the API rejects, with the exit codes 1 and 2', async (t) => {
     [`members role ${id}`, 2, '--role is required.'],
     [`members role ${id} --role boss`, 2, /^--role: The role must be one of viewer, editor, admin, owner\./],
     [`members remove ${id} --keys all --yes`, 2, /^--keys: The keys must be keep\./],
-    [`members remove ${id}`, 2, /^Remove Ana\?\nCan't ask without a terminal\./],
+    [
+      `members remove ${id}`,
+      2,
+      /^Remove Ana\? The keys that they created are revoked\.\nCan't ask without a terminal\./,
+    ],
     ['invitations create', 2, /^--role: The role field is required\./],
     ['login-link --name Ben', 2, /^Sign-in links are for members\. .+ "npx waymark invitations create"\.$/],
   ] as const) {

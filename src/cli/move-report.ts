@@ -29,8 +29,8 @@ import { program } from '../version.ts'
 import type { Terminal } from './command.ts'
 import { withOptionNames } from './form-options.ts'
 import { changesInWords } from './history.ts'
+import { ownShortUrls } from './instance.ts'
 import { printable, shorten, table } from './output.ts'
-import { ownShortUrls } from './references.ts'
 
 export interface ReportContext {
   readonly db: Storage

@@ -5,20 +5,27 @@ import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { found } from '../errors.ts'
 import type { ReadingOptions } from '../imports/reading.ts'
-import { importPageOf } from '../imports/routes.ts'
-import { fileTypes, type Import, importOperations, importOptions } from '../imports/schema.ts'
+import {
+  fileTypes,
+  type Import,
+  type ImportOptions,
+  type ImportRow,
+  importOperations,
+  importOptions,
+} from '../imports/schema.ts'
 import { sourceNames } from '../imports/source-names.ts'
 import { formatCount, quantity } from '../lib/format.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, importId, optional, optionalFile, required, text } from './arguments.ts'
+import { apiCommand, withClient } from './client.ts'
 import { type Result, type Terminal, wrapped } from './command.ts'
-import { checkedFields, givenFields, listOptionsOf, optionsOf, submit } from './form-options.ts'
+import { checkFields, explained, formOptions, givenFields, listOptions } from './form-options.ts'
 import { openImports, withImports } from './imports.ts'
+import { listCommand, printList } from './lists.ts'
 import { describeImport, describeProof, rowTable, writeRowWarnings } from './move-report.ts'
-import { isConfirmed, isTerminal, json, table, writeRest } from './output.ts'
+import { isConfirmed, isTerminal, json, table } from './output.ts'
 import { withIds } from './references.ts'
-import { listCommand } from './resources.ts'
 import { readFailure } from './transfer.ts'
 
 const { query: rowsQuery } = importOperations.rows
@@ -30,7 +37,7 @@ export const moveCommands = {
     summary: 'Read a file of another service, and show what an import would do.',
     arguments: {
       operand: optionalFile('the file: CSV, JSON, NDJSON or SQL (default, or if "-": standard input)'),
-      ...optionsOf(importOptions),
+      ...formOptions(importOptions),
       'domain-map': {
         ...optional('HOST=DOMAIN', 'the domain for a host of the file. "*" stands for rows without a host', text),
         isRepeatable: true,
@@ -47,20 +54,21 @@ export const moveCommands = {
       `The file can have any size. --domain-map and --column can be repeated. Without --time-zone, times without an offset are in the time zone of the account. A host that is a domain of the account needs no --domain-map. The exit code is 1 if rows have errors or conflicts. Plans are deleted after 7 days, unless they are applied, and the oldest ones of an account with more than 20.`,
       0,
     ),
-    run: async (
-      db,
-      { operand: file, account, actor, json: isJson, 'generate-aliases': generates, ...given },
-      terminal,
-    ) => {
-      const options = { ...given, ...(generates && { 'generate-aliases': 'true' }) }
-      const fields = await withIds(db, account, givenFields(importOptions, options))
+    run: async (db, { operand: file, json: isJson, 'generate-aliases': generates, ...others }, actor, terminal) => {
+      const options = { ...others, ...(generates && { 'generate-aliases': 'true' }) }
+      const { account } = actor
+      const given = givenFields(importOptions, options)
+      const fields = await withClient({ db, actor, terminal }, (client) => withIds(client, given))
+      checkFields(importOptions, fields, 'body')
       const { timeZone } = calendarOf(await findTimeZones(db, account))
-      const zoned = { time_zone: timeZone, ...fields }
-      const values = () => ({ type: typeOf(file), options: checkedFields(importOptions, zoned) })
-      return withImports({ db, account }, terminal, async (imports) => {
-        const plan = () => imports.plan(actor, bytesOf(file, terminal), values())
-        const { record } = (await submit(importOptions, fields, plan, 'body')).shown
-        const context = { db, account, imports }
+      const values = importOptions.read({ time_zone: timeZone, ...fields }).values as ImportOptions
+      return withImports({ db, account: actor.account }, terminal, async (imports) => {
+        const planned = imports.plan(actor, bytesOf(file, terminal), { type: typeOf(file), options: values })
+        const { shown } = await planned.catch((error) => {
+          throw explained(error, importOptions, 'body')
+        })
+        const { record } = shown
+        const context = { db, account: actor.account, imports }
         const text = isJson ? json(record) : await describeImport(context, record)
         await writeRowWarnings(context, record.id, terminal)
         return resultOf(text, record)
@@ -71,13 +79,13 @@ export const moveCommands = {
   apply: accountCommand({
     summary: 'Store the links and clicks of a plan. Run it again after an interruption.',
     arguments: { operand, json: asJson },
-    run: async (db, { operand: id, account, actor, json: isJson }, terminal) =>
-      withImports({ db, account }, terminal, async (imports, finish) => {
+    run: async (db, { operand: id, json: isJson }, actor, terminal) =>
+      withImports({ db, account: actor.account }, terminal, async (imports, finish) => {
         const record = await finish(
           () => imports.apply(actor, id),
           ({ state }) => state === 'applied',
         )
-        const context = { db, account, imports }
+        const context = { db, account: actor.account, imports }
         await writeRowWarnings(context, id, terminal)
         return resultOf(isJson ? json(record) : await describeImport(context, record), record)
       }),
@@ -90,14 +98,14 @@ export const moveCommands = {
       `Each host gets up to 5 requests per second. They are not counted here. Another proof repeats the addresses that were not the same. The exit code is 1 if any response differs. If the DNS of a host has changed already, PROOF_HOSTS names the address of its old server, such as PROOF_HOSTS=old.host=203.0.113.7:443.`,
       0,
     ),
-    run: async (db, { operand: id, account, actor, json: isJson }, terminal) =>
-      withImports({ db, account }, terminal, async (imports, finish) => {
+    run: async (db, { operand: id, json: isJson }, actor, terminal) =>
+      withImports({ db, account: actor.account }, terminal, async (imports, finish) => {
         const record = await finish(
           () => imports.proof(actor, id),
           ({ proof }) => proof.pending === 0,
         )
         const { differs, unreachable, pending } = record.proof
-        const text = isJson ? json(record) : await describeProof({ db, account, imports }, record)
+        const text = isJson ? json(record) : await describeProof({ db, account: actor.account, imports }, record)
         return { text, code: differs + unreachable + pending > 0 ? 1 : 0 }
       }),
   }),
@@ -105,9 +113,9 @@ export const moveCommands = {
   undo: accountCommand({
     summary: 'Delete the links of an import, up to 30 days later, if no one edited them.',
     arguments: { operand, yes: flag('undo without asking (required without a terminal)'), json: asJson },
-    run: async (db, { operand: id, account, actor, yes, json: isJson }, terminal) =>
-      withImports({ db, account }, terminal, async (imports, finish) => {
-        const { store, rename, update } = found(await imports.find(account, id), 'import').record.outcomes
+    run: async (db, { operand: id, yes, json: isJson }, actor, terminal) =>
+      withImports({ db, account: actor.account }, terminal, async (imports, finish) => {
+        const { store, rename, update } = found(await imports.find(actor.account, id), 'import').record.outcomes
         const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
         const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
         if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
@@ -119,31 +127,25 @@ export const moveCommands = {
       }),
   }),
 
-  list: listCommand(
-    'imports',
-    importOperations.list.query,
-    async (db, account, query) => (await openImports(db)).list(account, importPageOf(query)),
-    importTable,
-  ),
+  list: listCommand('imports', importOperations.list, importTable),
 
   show: accountCommand({
     summary: 'Show a plan or an import.',
     arguments: { operand, json: asJson },
-    run: async (db, { operand: id, account, json: isJson }) => {
+    run: async (db, { operand: id, json: isJson }, { account }) => {
       const imports = await openImports(db)
       const { record } = found(await imports.find(account, id), 'import')
       return isJson ? json(record) : describeImport({ db, account, imports }, record)
     },
   }),
 
-  rows: accountCommand({
+  rows: apiCommand({
     summary: 'List the rows of an import in the order of the file.',
-    arguments: { operand, ...listOptionsOf(rowsQuery), json: flag('print the rows as JSON') },
-    run: async (db, { operand: id, limit, account, actor: _, json: isJson, ...options }, { err }) => {
-      const query = { ...checkedFields(rowsQuery, givenFields(rowsQuery, options)), per_page: limit }
-      const page = await (await openImports(db)).listRows(account, id, query)
-      writeRest(err, page, 'rows')
-      return isJson ? json(page.rows) : rowTable(page.rows)
+    arguments: { operand, ...listOptions(rowsQuery), json: flag('print the rows as JSON') },
+    run: async (client, { operand: id, limit, json: isJson, ...options }, terminal) => {
+      const fields = givenFields(rowsQuery, options)
+      const listed = await client.list<ImportRow>(importOperations.rows, limit, { id, fields })
+      return printList(listed, { name: 'rows', format: isJson ? json : rowTable }, terminal)
     },
   }),
 }

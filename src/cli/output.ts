@@ -1,7 +1,7 @@
 /** Output for people at a terminal and for programs. */
 import { createInterface } from 'node:readline'
 import type { Stream, Writable } from 'node:stream'
-import type { Page } from '../storage/port.ts'
+import type { Warning } from '../warnings.ts'
 import { WrongUse } from './arguments.ts'
 import type { Terminal } from './command.ts'
 
@@ -25,10 +25,22 @@ export function table(given: readonly (readonly string[])[]): string {
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n')
 }
 
+/** The first records of a list, and the number of all. */
+export interface Listed<T> {
+  readonly rows: readonly T[]
+  readonly total: number
+  readonly totalIsExact: boolean
+}
+
 /** Writes to stderr how many records a list leaves out. */
-export function writeRest(err: Writable, { rows, total, totalIsExact }: Page<unknown>, name: string): void {
+export function writeRest(err: Writable, { rows, total, totalIsExact }: Listed<unknown>, name: string): void {
   const all = totalIsExact ? total : `more than ${total}`
   if (total > rows.length) err.write(`Showing ${rows.length} of ${all} ${name}. Raise --limit, or add a filter.\n`)
+}
+
+/** Writes warnings about the values that a command has stored to stderr. */
+export function writeWarnings({ err }: Terminal, warnings: readonly Warning[]): void {
+  for (const { message } of warnings) err.write(`${message}\n`)
 }
 
 /** Returns at most 40 characters of a text for a table. */

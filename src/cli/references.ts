@@ -1,169 +1,229 @@
 /** The records that arguments name: a domain, a space or a tag by its ID or name, a link by its short URL or alias. */
-import { readShortUrlTemplate } from '../config/config.ts'
-import { domainRecords, findDomainByName } from '../domains/store.ts'
+import { domainOperations } from '../domains/operations.ts'
 import { StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { findAddresses } from '../instance/store.ts'
-import { trimText } from '../lib/text.ts'
-import { addressesOf } from '../links/address-actions.ts'
-import type { StoredAddress } from '../links/addresses.ts'
-import { findLinkByShortUrl, findPastedAddress } from '../links/link-list.ts'
-import type { LinkRow } from '../links/schema.ts'
-import { findAddressesByAlias, findLinksByAlias } from '../links/store.ts'
-import type { Member } from '../members/schema.ts'
-import { memberRecords, membersWithEmail, toMember } from '../members/store.ts'
+import { foldCase, trimText } from '../lib/text.ts'
+import { addressOperations, type ShownAddress } from '../links/address-schema.ts'
+import { linkOperations } from '../links/operations.ts'
+import type { Link } from '../links/schema.ts'
+import { type Member, memberOperations } from '../members/schema.ts'
 import { parseHostName } from '../names/host-name.ts'
-import { type ShortUrl, shortUrls } from '../names/short-url.ts'
-import { spaceRecords, spacesNamed } from '../spaces/store.ts'
-import type { Db } from '../storage/port.ts'
-import { findTagByName, tagRecords } from '../tags/store.ts'
+import { encodeAlias, parseShortUrl } from '../names/short-url.ts'
+import { spaceOperations } from '../spaces/operations.ts'
+import { tagOperations } from '../tags/operations.ts'
 import { program } from '../version.ts'
 import { Refusal } from '../violations.ts'
 import { optional, required, text, WrongUse } from './arguments.ts'
-
-/** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
-export async function ownShortUrls(db: Db): Promise<ShortUrl> {
-  const { short_url } = await findAddresses(db)
-  return shortUrls(readShortUrlTemplate(short_url))
-}
+import type { Client } from './client.ts'
 
 export interface NamedRecord {
   readonly id: number
   readonly name: string
+  /** The number of links. Only tags have it. */
+  readonly links?: number
 }
 
-const recordsOf = { domain: domainRecords, space: spaceRecords, tag: tagRecords }
-
-export type KindName = keyof typeof recordsOf
+export const groupOperations = { domain: domainOperations, space: spaceOperations, tag: tagOperations }
+export type KindName = keyof typeof groupOperations
 
 /** Records in one error message. */
 const maxNamed = 10
+/** Longer texts can't be searched, and are no names. */
+const maxSearched = 255
 
 /**
- * Returns the account's record with this ID or name. `label` is the subject of error messages. Throws `StartupFailure` or,
- * for several records, `WrongUse`.
+ * Returns the record with this ID or name. `label` is the subject of error messages. Throws `StartupFailure` or, for several
+ * records, `WrongUse`.
  */
 export async function chooseRecord(
-  db: Db,
-  account: number,
+  client: Client,
   kind: KindName,
   reference: string,
   label = `--${kind}`,
 ): Promise<NamedRecord> {
   const [name, id] = [trimText(reference), positiveInteger(trimText(reference))]
-  const byId = id === undefined ? undefined : await recordsOf[kind].find(db, account, id)
-  if (byId !== undefined) return byId.record
-  const [record, ...others] = await findNamed(db, account, kind, name, label)
+  const byId = id === undefined ? undefined : await client.find<NamedRecord>(groupOperations[kind].show, id)
+  if (byId !== undefined) return byId
+  const [record, ...others] = await findNamed(client, kind, name, label)
   if (record === undefined) {
     const list = `To see all ${kind}s, run "${program} ${kind}s list".`
     throw new StartupFailure(`${label}: The account has no ${kind} "${name}". ${list}`)
   }
   if (others.length === 0) return record
-  const ids = formatSome([record, ...others].map(({ id }) => String(id)))
-  throw new WrongUse(`${label}: Several ${kind}s are named ${name}. Use an ID instead: ${ids}.`)
+  throw new WrongUse(
+    `${label}: Several ${kind}s are named ${name}. Use an ID instead: ${listIds([record, ...others])}.`,
+  )
 }
 
-/** Lists the account's records with a name. Throws `WrongUse` if it can't be a name. */
-async function findNamed(db: Db, account: number, kind: KindName, name: string, label: string): Promise<NamedRecord[]> {
-  if (kind === 'space') return spacesNamed(db, account, name, maxNamed + 1)
-  if (kind === 'tag') return present(await findTagByName(db, account, name))
+/** Lists the records with a name. Throws `WrongUse` if it can't be a name. */
+async function findNamed(client: Client, kind: KindName, name: string, label: string): Promise<NamedRecord[]> {
+  const { list } = groupOperations[kind]
+  if (kind !== 'domain') return first(client.each<NamedRecord>(list, searchFor(name)), sameText(name))
   const host = parseHostName(name)
-  if (!(host instanceof Refusal)) return present(await findDomainByName(db, account, host.name))
+  if (!(host instanceof Refusal))
+    return first(client.each<NamedRecord>(list, searchFor(host.name)), sameText(host.name))
   // No account can have a public suffix.
   if (host.code === 'public_suffix') return []
   throw new WrongUse(`${label}: ${host.at('domain').message}`)
 }
 
-function present<T>(record: T | undefined): T[] {
-  return record === undefined ? [] : [record]
+function searchFor(text: string, search_by = 'name') {
+  // Of longer texts, the names that could be found have the beginning.
+  return { fields: { search: [...text].slice(0, maxSearched).join(''), search_by } }
+}
+
+function sameText(name: string) {
+  const folded = foldCase(name)
+  return (record: { readonly name: string }) => foldCase(record.name) === folded
+}
+
+/** Returns the first records that match, and one more than a message names. */
+async function first<T>(records: AsyncIterable<T>, matches: (record: T) => boolean): Promise<T[]> {
+  const found: T[] = []
+  for await (const record of records) {
+    if (matches(record)) found.push(record)
+    if (found.length > maxNamed) break
+  }
+  return found
 }
 
 /**
- * Returns the account's member with this ID or email address. `label` is the subject of error messages. Throws
- * `StartupFailure` or, for several members, `WrongUse`.
+ * Returns the member with this ID or email address. `label` is the subject of error messages. Throws `StartupFailure` or, for
+ * several members, `WrongUse`.
  */
-export async function chooseMember(db: Db, account: number, reference: string, label = 'MEMBER'): Promise<Member> {
+export async function chooseMember(client: Client, reference: string, label = 'MEMBER'): Promise<Member> {
   const text = trimText(reference)
   const id = positiveInteger(text)
-  const [first, ...others] = id === undefined ? await membersWithEmail(db, account, text, maxNamed + 1) : [id]
-  const member = first === undefined ? undefined : await memberRecords.find(db, account, first)
+  const byId = id === undefined ? undefined : await client.find<Member>(memberOperations.show, id)
+  const folded = foldCase(text)
+  const all = client.each<Member>(memberOperations.list, searchFor(text, 'email'))
+  const named = byId ? [byId] : await first(all, ({ email }) => email !== null && foldCase(email) === folded)
+  const [member, ...others] = named
   if (member === undefined) {
     const list = `To see all members, run "${program} members list".`
     throw new StartupFailure(`${label}: The account has no member "${text}". ${list}`)
   }
-  if (others.length === 0) return toMember(member.record)
-  const ids = formatSome([member.record.id, ...others].map(String))
-  throw new WrongUse(`${label}: Several members have the email address ${text}. Use an ID instead: ${ids}.`)
+  if (others.length === 0) return member
+  throw new WrongUse(`${label}: Several members have the email address ${text}. Use an ID instead: ${listIds(named)}.`)
 }
 
 const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag' } as const
 
 /** Replaces the names of domains, spaces and tags by their ids. An empty value clears a field, and 0 means no space. */
-export async function withIds(db: Db, account: number, fields: Fields): Promise<Fields> {
+export async function withIds(client: Client, fields: Fields): Promise<Fields> {
   const replaced: Record<string, unknown> = { ...fields }
   for (const [field, kind] of Object.entries(references)) {
     const given = replaced[field]
     if (typeof given !== 'string' || given === '' || given === '0') continue
     const names = kind === 'tag' ? given.split(',') : [given]
     const ids: number[] = []
-    for (const name of names) ids.push((await chooseRecord(db, account, kind, name)).id)
+    for (const name of names) ids.push((await chooseRecord(client, kind, name)).id)
     replaced[field] = ids.join(',')
   }
   return replaced
 }
 
 export const aliasOperand = required('ALIAS', 'the short URL or its alias (case-insensitive)', text)
-export const domainOfAlias = optional(
+export const domainOption = optional(
   'DOMAIN',
   'the domain, by ID or name (optional if only one domain has the alias)',
   text,
 )
 export const aliasNote = 'Put "--" before an alias that starts with a hyphen.'
 
+/** A domain in ASCII, and the aliases that a text may mean, from the most exact one. */
+type Pasted = NonNullable<ReturnType<typeof parseShortUrl>>
+type Address = Pick<ShownAddress, 'short_url' | 'alias' | 'exact'>
+
+/** Returns whether visitors of a pasted short URL may reach an address. */
+function isReached({ short_url, alias, exact }: Address, { domain, aliases }: Pasted): boolean {
+  const isAlias = (text: string) => text === alias || (!exact && foldCase(text) === foldCase(alias))
+  return parseShortUrl(short_url)?.domain === domain && aliases.some(isAlias)
+}
+
+/** Returns the further addresses of a link that a pasted short URL may mean. */
+function findFurther(client: Client, { id }: Link, pasted: Pasted): Promise<ShownAddress[]> {
+  return first(client.each<ShownAddress>(addressOperations.list, { id }), (address) => isReached(address, pasted))
+}
+
+/** A link, and the short URL that names it. */
+interface Reached {
+  readonly link: Link
+  readonly pasted: Pasted
+}
+
+/** Finds the link with this short URL. */
+async function findReached(client: Client, text: string): Promise<Reached | undefined> {
+  const pasted = parseShortUrl(text)
+  if (pasted === null) return undefined
+  // A search for a short URL finds only its link, but other links if there is none.
+  const search = text.length > maxSearched ? (pasted.aliases[0] ?? '') : text
+  const { fields } = searchFor(search, 'alias')
+  for await (const link of client.each<Link>(linkOperations.list, { fields: { ...fields, archived: 'any' } })) {
+    if (isReached(link, pasted) || (await findFurther(client, link, pasted)).length > 0) return { link, pasted }
+  }
+  return undefined
+}
+
+/** Finds the links with this short URL, or with this alias on one or any domain. */
+async function findLinks(client: Client, alias: string, domain: string | undefined): Promise<Reached[]> {
+  const text = trimText(alias)
+  const pasted = domain === undefined ? await findReached(client, text) : undefined
+  if (pasted !== undefined) return [pasted]
+  const chosen = domain === undefined ? undefined : await chooseRecord(client, 'domain', domain)
+  const domains = chosen === undefined ? client.each<NamedRecord>(domainOperations.list) : [chosen]
+  const found = new Map<number, Reached>()
+  for await (const { name } of domains) {
+    const reached = await findReached(client, `${name}/${encodeAlias(text)}`)
+    if (reached !== undefined && !found.has(reached.link.id)) found.set(reached.link.id, reached)
+    if (found.size > maxNamed) break
+  }
+  return [...found.values()]
+}
+
 /**
  * Returns the link with this short URL or alias; an alias on any domain by default. Throws `StartupFailure` or, for several
  * links, `WrongUse`.
  */
-export async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
-  const pasted = domain === undefined ? await findLinkByShortUrl(db, account, trimText(alias)) : undefined
-  if (pasted !== undefined) return pasted
-  const domainId = domain === undefined ? null : (await chooseRecord(db, account, 'domain', domain)).id
-  const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)
-  if (link !== undefined && others.length > 0) {
-    const domains = formatSome([link, ...others].map(({ domain_name }) => domain_name ?? ''))
+export async function chooseLink(client: Client, alias: string, domain: string | undefined): Promise<Link> {
+  return only(await findLinks(client, alias, domain), alias, domain).link
+}
+
+function only(found: readonly Reached[], alias: string, domain: string | undefined): Reached {
+  const [reached, ...others] = found
+  if (reached !== undefined && others.length > 0) {
+    const domains = listSome(found.map(({ pasted }) => pasted.domain))
     throw new WrongUse(`Several domains have a link with the alias ${alias}. Choose one with --domain: ${domains}.`)
   }
-  if (link !== undefined) return link
+  if (reached !== undefined) return reached
   const where = domain === undefined ? '' : ` on ${domain.trim()}`
   throw new StartupFailure(`No link${where} has the alias ${alias}. To see all links, run "${program} links list".`)
 }
 
-/** Returns the further address with this short URL or alias. Throws as `chooseLink` does. */
-export async function chooseAddress(
-  db: Db,
-  account: number,
-  alias: string,
-  domain: string | undefined,
-): Promise<StoredAddress> {
-  const link = await chooseLink(db, account, alias, domain)
-  const pasted = domain === undefined ? await findPastedAddress(db, account, trimText(alias)) : undefined
-  const onDomain = domain === undefined ? null : (await chooseRecord(db, account, 'domain', domain)).id
-  const reached = pasted ?? (await findAddressesByAlias(db, account, alias, onDomain))[0]
-  const address = (await addressesOf(db, account, link.id)).find(({ id }) => id === reached?.id)
-  if (address !== undefined) return address
+/** Returns the further address with this short URL or alias, and its link. Throws as `chooseLink` does. */
+export async function chooseAddress(client: Client, alias: string, domain: string | undefined) {
+  const { link, pasted } = only(await findLinks(client, alias, domain), alias, domain)
+  const further = await findFurther(client, link, pasted)
+  const exact = further.find((address) => address.alias === pasted.aliases[0])
+  const address = exact ?? (isReached(link, pasted) ? undefined : further[0])
+  if (address !== undefined) return { link, address }
   throw new StartupFailure(
     `${alias} is the main address of its link. To delete the link, run "${program} links delete".`,
   )
 }
 
 /** Returns the id of a link by its short URL or alias. A number that is no alias is an id. Throws as `chooseLink` does. */
-export async function linkIdOf(db: Db, account: number, link: string): Promise<number> {
+export async function chooseLinkId(client: Client, link: string): Promise<number> {
   const id = positiveInteger(link)
-  if (id !== undefined && (await findLinksByAlias(db, account, link, null, 1)).length === 0) return id
-  return (await chooseLink(db, account, link, undefined)).id
+  const found = await findLinks(client, link, undefined)
+  return id !== undefined && found.length === 0 ? id : only(found, link, undefined).link.id
 }
 
-function formatSome(names: readonly string[]): string {
+function listIds(records: readonly { readonly id: number }[]): string {
+  return listSome(records.map(({ id }) => String(id)))
+}
+
+function listSome(names: readonly string[]): string {
   return names.length > maxNamed ? `${names.slice(0, maxNamed).join(', ')} and others` : names.join(', ')
 }

@@ -1,64 +1,70 @@
 import type { ValueClicks } from '../analytics/statistics/ranking.ts'
-import { showStatistics } from '../analytics/statistics/routes.ts'
-import { statsQuery } from '../analytics/statistics/schema.ts'
-import { findLinkNames } from '../links/link-list.ts'
-import type { ShortUrl } from '../names/short-url.ts'
-import type { Db } from '../storage/port.ts'
-import { accountCommand } from './accounts.ts'
+import { showStats, statsQuery } from '../analytics/statistics/schema.ts'
+import { linkOperations } from '../links/operations.ts'
+import type { Link } from '../links/schema.ts'
 import { flag, text, withDefault } from './arguments.ts'
-import { givenFields, optionsOf, submit } from './form-options.ts'
+import { apiCommand, type Client } from './client.ts'
+import { formOptions, givenFields } from './form-options.ts'
+import { recordTable } from './lists.ts'
 import { json } from './output.ts'
-import { linkIdOf, ownShortUrls, withIds } from './references.ts'
-import { recordTable } from './resources.ts'
+import { chooseLinkId, withIds } from './references.ts'
 
-const { name, ...options } = optionsOf(statsQuery)
+const { name, ...options } = formOptions(statsQuery)
 
-export const statsCommand = accountCommand({
+export const statsCommand = apiCommand({
   summary: 'Show the clicks of the account, or of a link, a domain, a space or a tag.',
   arguments: {
     operand: withDefault(String(name?.placeholder), 'the statistic (default: clicks over time)', 'clicks', text),
     ...options,
     json: flag('print the rows as "data", and the range and the totals as "meta", as JSON'),
   },
-  run: async (db, { operand: name, account, json: isJson, ...options }) => {
+  run: async (client, { operand: name, json: isJson, ...options }) => {
     const { link_id: link, ...given } = givenFields(statsQuery, options)
-    const fields = await withIds(db, account, {
+    const fields = await withIds(client, {
       ...given,
       name,
-      ...(typeof link === 'string' && { link_id: String(await linkIdOf(db, account, link)) }),
+      ...(typeof link === 'string' && { link_id: String(await chooseLinkId(client, link)) }),
     })
-    const shortUrl = await ownShortUrls(db)
-    const { data, meta } = await submit(statsQuery, fields, () => showStatistics(db, account, fields, shortUrl), 'name')
-    if (isJson) return json({ data, meta })
-    const { from, to } = 'range' in meta ? meta.range : meta
-    const total = `Total: ${meta.clicks.toLocaleString('en-US')} clicks from ${from} to ${to} (${meta.time_zone}).`
-    const rows =
-      name === 'links' ? await withShortUrls(db, account, data, shortUrl) : data.map((row) => inZone(row, meta))
+    const { data, meta } = await client.call<object[]>(showStats, { fields, operand: 'name' })
+    const { range = meta, time_zone, clicks } = meta as unknown as Totals
+    if (isJson) return json({ data, meta: range === meta ? meta : { range, time_zone, clicks } })
+    const total = `Total: ${clicks.toLocaleString('en-US')} clicks from ${range.from} to ${range.to} (${time_zone}).`
+    const rows = name === 'links' ? await withShortUrls(client, data) : data.map((row) => inZone(row, meta))
     return `${recordTable(rows, ['value', 'clicks'])}\n\n${total}`
   },
 })
 
+/** The totals of a statistic. Clicks over time have the range beside them. */
+interface Totals {
+  readonly range?: { readonly from?: unknown; readonly to?: unknown }
+  readonly time_zone: string
+  readonly clicks: number
+}
+
+/** Returns the time zone of the account. */
+export async function readTimeZone(client: Client): Promise<string> {
+  const today = new Date().toISOString().slice(0, 10)
+  const { meta } = await client.call(showStats, { fields: { name: 'clicks', from: today, to: today } })
+  return String(meta.time_zone)
+}
+
 const bucketTexts = { month: 7, day: 10, hour: 16 } as const
 
 /** Returns a bucket of clicks over time with its local month, day or hour; other rows unchanged. */
-function inZone(row: object, meta: { readonly time_zone: string; readonly interval?: unknown }): object {
+function inZone(row: object, { interval: given, time_zone }: Readonly<Record<string, unknown>>): object {
   if (!('start_at' in row)) return row
   const { start_at, ...counts } = row
-  const interval = meta.interval as keyof typeof bucketTexts
-  const local = Temporal.Instant.from(String(start_at)).toZonedDateTimeISO(meta.time_zone).toPlainDateTime()
+  const interval = given as keyof typeof bucketTexts
+  const local = Temporal.Instant.from(String(start_at)).toZonedDateTimeISO(String(time_zone)).toPlainDateTime()
   return { [interval]: local.toString().replace('T', ' ').slice(0, bucketTexts[interval]), ...counts }
 }
 
 /** Adds the short URLs of links that still exist to the clicks by link. */
-async function withShortUrls(db: Db, account: number, rows: readonly object[], shortUrl: ShortUrl): Promise<object[]> {
-  const clicks = rows as readonly ValueClicks[]
-  const names = await findLinkNames(
-    db,
-    account,
-    clicks.flatMap(({ value }) => (typeof value === 'number' ? value : [])),
-  )
-  return clicks.map(({ value: id, clicks }) => {
-    const link = names.get(id as number)
-    return { id, clicks, short_url: link === undefined ? null : shortUrl(link.domain, link.alias) }
-  })
+async function withShortUrls(client: Client, rows: readonly object[]): Promise<object[]> {
+  const named: object[] = []
+  for (const { value: id, clicks } of rows as readonly ValueClicks[]) {
+    const link = typeof id === 'number' ? await client.find<Link>(linkOperations.show, id) : undefined
+    named.push({ id, clicks, short_url: link?.short_url ?? null })
+  }
+  return named
 }

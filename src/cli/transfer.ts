@@ -18,8 +18,8 @@ import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { choice, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
 import type { Terminal } from './command.ts'
+import { ownShortUrls } from './instance.ts'
 import { isTerminal, json, printable, withProgress } from './output.ts'
-import { ownShortUrls } from './references.ts'
 
 /** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
 export const transferables = [domainTransfer, spaceTransfer, tagTransfer, linkTransfer, clickTransfer]
@@ -34,7 +34,7 @@ export const transferCommands = {
     arguments: { operand: exportFile, force },
     notes: `The file has a header, one line per record, one line per link and day of clicks, and an end. It contains no API keys and
 no accounts. To export only clicks, use "${program} export clicks".`,
-    run: async (db, { operand: file, account, force }, terminal) => {
+    run: async (db, { operand: file, force }, { account }, terminal) => {
       const time_zones = parseTimeZones(await findTimeZones(db, account))
       return writeExport(exportRecords(db, account, transferables, { time_zones }), file, force, terminal)
     },
@@ -60,7 +60,7 @@ the same domain and alias. To move links together with their clicks, use "${prog
     check: ({ from, to }) => {
       if (from !== undefined && to !== undefined && from > to) throw new WrongUse("--from can't be later than --to.")
     },
-    run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
+    run: async (db, { operand: file, format, from, to, force }, { account }, terminal) => {
       const shortUrl = await ownShortUrls(db)
       return writeExport(clickTexts(db, account, format, { from, to }, shortUrl), file, force, terminal)
     },
@@ -83,7 +83,7 @@ and "missing", a sentence if the file is incomplete, otherwise null`,
 again: it recognizes domains and tags by name, links by domain and alias, and spaces by their ID in the exporting
 database. A day of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to
 links with the same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
-    run: async (db, { operand: file, actor, 'as-new': asNew, json: isJson }, { input, err }) => {
+    run: async (db, { operand: file, 'as-new': asNew, json: isJson }, actor, { input, err }) => {
       const destination = { actor, asNew, transferables }
       const source = file === undefined ? input() : createReadStream(file)
       if (isTerminal(source)) {

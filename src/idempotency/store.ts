@@ -247,7 +247,7 @@ async function findStored(db: Db, claim: Claim): Promise<OnceResult | undefined>
 }
 
 /** A key of an API key. */
-type NamedKey = Pick<Claim, 'account_id' | 'key_id' | 'idempotency_key'>
+export type NamedKey = Pick<Claim, 'account_id' | 'key_id' | 'idempotency_key'>
 type ClaimedResponse = StoredResponse & { readonly fingerprint: string }
 
 async function findRow(db: Db, claim: NamedKey): Promise<ClaimedResponse | undefined> {

@@ -2,8 +2,8 @@
 import type { Actor } from '../access/actor.ts'
 import { receiveFile } from '../api/body.ts'
 import { sendPage } from '../api/envelopes.ts'
-import { claimOn, readIdempotencyKey } from '../api/idempotency.ts'
-import { type Admitted, readId } from '../api/operations.ts'
+import { claimRequest, readIdempotencyKey } from '../api/idempotency.ts'
+import { readId } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { readRoutes, sendStored } from '../api/routes.ts'
 import { Failure, idempotencyInProgress } from '../errors.ts'
@@ -38,10 +38,6 @@ export function planInTurn<T>(
 
 const noTurns: Pick<Semaphore, 'run'> = { run: (task) => task() }
 
-function keyOf({ account, id }: Admitted['actor'], name: string) {
-  return { account_id: account, key_id: id, idempotency_key: name }
-}
-
 const { values: defaults } = importOptions.read({}) as { readonly values: ImportOptions }
 
 function planResponse(listUrl: string, { shown: { record, version }, isDone }: PlanResult): StoredResponse {
@@ -70,18 +66,18 @@ export function importRoutes(
 
   api.add(plan, async (exchange, { actor }) => {
     rejectIfMatch(exchange)
-    const key = readIdempotencyKey(exchange)
+    const key = readIdempotencyKey(exchange, actor)
     const { values, violations } = importOptions.read(exchange.query)
     const options = { ...defaults, ...values }
     const listUrl = api.urlOf(exchange, list)
     const media = Object.keys(fileTypes) as (keyof typeof fileTypes)[]
     const advice = plan.file?.advice ?? ''
     // A repetition doesn't wait for the plan.
-    const isRepeated = key !== null && (await idempotentRequests.knows(keyOf(actor, key)))
+    const isRepeated = key !== null && (await idempotentRequests.knows(key))
     return planInTurn<Failure | undefined>(isRepeated ? noTurns : plans, actor, async () => {
       const file = await receiveFile(exchange, { media, maxBytes: maxFileBytes, advice })
       if (file instanceof Failure) return { response: file }
-      const claim = key === null ? null : claimOn(exchange, actor, key, [file.type, await digest(file.bytes)])
+      const claim = key === null ? null : claimRequest(exchange, key, [file.type, await digest(file.bytes)])
       const once = claim === null ? undefined : { claim, listUrl }
       const request = { type: fileTypes[file.type], options, violations, once }
       return idempotentRequests.exclusively(claim, async () => {

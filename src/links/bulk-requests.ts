@@ -2,7 +2,7 @@
 
 import type { Actor } from '../access/actor.ts'
 import { Table } from '../api/body.ts'
-import { readIdempotencyKey, toClaim } from '../api/idempotency.ts'
+import { claimForm, readIdempotencyKey } from '../api/idempotency.ts'
 import type { Admitted } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, validationFailed } from '../errors.ts'
@@ -172,7 +172,7 @@ async function runBulk<Values extends object>(
 ): Promise<Failure | undefined> {
   const { actor, fields } = admitted
   rejectIfMatch(exchange)
-  const key = readIdempotencyKey(exchange)
+  const key = readIdempotencyKey(exchange, actor)
   const query = atomicQuery.read(exchange.query)
   const body = bodyForm.read(fields)
   const violations = [...query.violations, ...body.violations]
@@ -183,7 +183,7 @@ async function runBulk<Values extends object>(
   if (limited !== undefined) return limited
   const change = await prepare(values)
   const sent = fields.csv instanceof Table ? { links: fields.csv } : fields
-  const claim = toClaim(exchange, { actor, fields: sent }, key, bodyForm)
+  const claim = claimForm(exchange, sent, key, bodyForm)
   const request = { actor, change, isAtomic: query.values.atomic ?? false, claim, hasResults: true }
   const { body: json, isReplayed } = await idempotentRequests.exclusively(claim, () => batches.run(request))
   if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')

@@ -13,6 +13,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, formatDisposition, send } from '../http/response.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { capacity, drawPng, drawSvg, encodeModules, type Frame, type Level, levels, type Modules } from '../qr/code.ts'
+import { findQrStyle } from '../qr/store.ts'
 import { plainStyle, type QrStyle } from '../qr/style.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
@@ -34,6 +35,13 @@ export const qrQuery = form({
     'M',
   ),
   address_id: optional(reference('The further address whose short URL is drawn. Default: the main one.'), null),
+  style: optional(
+    oneOf(
+      ['plain', 'domain'],
+      'Black on white, or the colors, margin and logo that the dashboard shows for the domain.',
+    ),
+    'plain',
+  ),
 })
 
 /** Returns the short URL that a query draws, and its domain. Throws `validation_failed` for an unknown address. */
@@ -53,7 +61,7 @@ export const showLinkQr: Operation = {
   tag: linkOperations.show.tag,
   summary: 'Show the QR code of a link',
   description:
-    'Returns the short URL as a QR code, black on white. A longer short URL needs more modules. If `size` or `level` does not fit, the error names a value that works.',
+    'Returns the short URL as a QR code. A longer short URL needs more modules. If `size` or `level` does not fit, the error names a value that works.',
   scope: 'links:read',
   query: qrQuery,
   headers: ['If-Match', 'If-None-Match'],
@@ -72,9 +80,12 @@ export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): voi
   api.add(showLinkQr, async (exchange, { actor }) => {
     const condition = readCondition(exchange)
     const { record } = found(await findLink(storage, actor.account, readId(exchange, 'link')), 'link')
+    const drawn = await drawnAddress(storage, actor.account, record, exchange.query, shortUrl)
+    const { style } = qrQuery.read(exchange.query).values
     const request = {
       name: `link-${record.id}`,
-      ...(await drawnAddress(storage, actor.account, record, exchange.query, shortUrl)),
+      shortUrl: drawn.shortUrl,
+      style: style === 'domain' ? await findQrStyle(storage, actor.account, drawn.domain_id) : undefined,
       query: exchange.query,
       disposition: 'inline' as const,
     }

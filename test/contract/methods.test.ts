@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { describe, test } from 'node:test'
-import { operations } from '../../src/app/api.ts'
+import { operations } from '../../src/app/operations.ts'
 import { generateKey } from '../../src/keys/key.ts'
 import { startApp } from '../app.ts'
 

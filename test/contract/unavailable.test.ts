@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { operations } from '../../src/app/api.ts'
+import { operations } from '../../src/app/operations.ts'
 import { databaseUnavailable, overloaded } from '../../src/errors.ts'
 import { Overload } from '../../src/http/overload.ts'
 import { startApp } from '../app.ts'

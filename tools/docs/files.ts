@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { operations } from '../../src/app/api.ts'
+import { operations } from '../../src/app/operations.ts'
 import { frameStyles } from '../../src/frame/document.ts'
 import { manualPages } from './manual.ts'
 import { openApiDocument } from './openapi/document.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { operations } from '../../src/app/api.ts'
+import { operations } from '../../src/app/operations.ts'
 import { startApp } from '../../test/app.ts'
 import { browserForTests, findings, skip, type Window } from '../../test/dashboard-browser.ts'
 

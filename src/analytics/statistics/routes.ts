@@ -17,8 +17,8 @@ import type { Subject } from './statements.ts'
 import { byShortUrl, readRanking, readSeries } from './statistics.ts'
 import { hasRecord } from './store.ts'
 
-/** Adds the routes for statistics and for the deletion of a link's clicks. */
-export function statsRoutes(api: Api, db: Storage, shortUrl: ShortUrl, deleteClicks: Clicks['deleteClicks']): void {
+/** Adds the operation that shows statistics. */
+export function statsRoutes(api: Api, db: Storage, shortUrl: ShortUrl): void {
   api.add(showStats, async (exchange, { actor: { account } }) => {
     const condition = readCondition(exchange)
     const { page, meta, data: rows } = await showStatistics(db, account, exchange.query, shortUrl)
@@ -27,7 +27,10 @@ export function statsRoutes(api: Api, db: Storage, shortUrl: ShortUrl, deleteCli
     const path = api.urlOf(exchange, showStats)
     return sendPage(exchange, { ...page, after: null }, found, { path, condition, meta })
   })
+}
 
+/** Adds the operation that deletes a link's clicks. */
+export function clickDeletionRoute(api: Api, deleteClicks: Clicks['deleteClicks']): void {
   api.add(deleteLinkClicks, async (exchange, { actor }) => {
     const isDeleted = await deleteClicks(actor, readId(exchange, 'link'))
     return isDeleted ? send(exchange, 204) : notFound('link')

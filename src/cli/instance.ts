@@ -1,0 +1,50 @@
+/** The URLs of the instance, and whether a server listens there. */
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Writable } from 'node:stream'
+import { readOwnUrl, readShortUrlTemplate } from '../config/config.ts'
+import { StartupFailure } from '../errors.ts'
+import { findAddresses } from '../instance/store.ts'
+import { type ShortUrl, shortUrls } from '../names/short-url.ts'
+import type { Db } from '../storage/port.ts'
+
+/** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
+export async function ownShortUrls(db: Db): Promise<ShortUrl> {
+  const { short_url } = await findAddresses(db)
+  return shortUrls(readShortUrlTemplate(short_url))
+}
+
+/** Returns the URL of the dashboard, without a trailing slash, by the stored one. Throws `StartupFailure` if it is unknown. */
+export function dashboardUrl(stored: string | null): string {
+  const base = readOwnUrl(stored)
+  if (base !== null) return base
+  throw new StartupFailure(
+    'With PORT=0, the server uses any free port. Start it once, or set BASE_URL to the URL of the dashboard.',
+  )
+}
+
+/** Warns if no server listens on the URL that a printed link starts with. */
+export async function warnUnlessListening(base: string, err: Writable): Promise<void> {
+  if (await isListening(new URL(base))) return
+  err.write(`Nothing is listening on ${base}. Start the server before you open the link.\n`)
+}
+
+/** Returns false if the connection is refused. Slow and unknown hosts count as listening: browsers may know another way. */
+async function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
+  const defaultPort = protocol === 'https:' ? 443 : 80
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || defaultPort })
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) })
+    return true
+  } catch (error) {
+    return !isRefused(error)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Whether an error means that nothing listens. A name with several addresses has an error for each. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isRefused)
+  return /^(?:ECONNREFUSED|EADDRNOTAVAIL)$/.test((error as NodeJS.ErrnoException).code ?? '')
+}
