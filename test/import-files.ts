@@ -1,6 +1,6 @@
 /** Reads files of imports from texts. */
 import { Failure } from '../src/errors.ts'
-import type { FileClicks, FileColumn, FileRow, Source } from '../src/imports/file-row.ts'
+import type { ClickedLink, FileClicks, FileColumn, FileRow, Source } from '../src/imports/file-row.ts'
 import { type ReadingOptions, readFile } from '../src/imports/reading.ts'
 
 export interface ReadFile {
@@ -9,7 +9,8 @@ export interface ReadFile {
   readonly columns: readonly FileColumn[]
   readonly rows: readonly FileRow[]
   readonly cells: readonly (readonly string[] | null)[]
-  readonly clicks: readonly FileClicks[]
+  /** At the addresses of their links, as the plan stores them. */
+  readonly clicks: readonly Omit<FileClicks, 'reference'>[]
 }
 
 const defaults: ReadingOptions = { source: 'auto', type: null, timeZone: null, columns: null, generateAliases: false }
@@ -27,14 +28,22 @@ export async function readText(
   const { items, ...reading } = await readFile(chunks(), { ...defaults, ...options })
   const rows: FileRow[] = []
   const cells: (readonly string[] | null)[] = []
-  const clicks: FileClicks[] = []
+  const found: FileClicks[] = []
+  const references = new Map<string | null, FileRow>()
+  const pages = new Map<string | null, ClickedLink>()
   for await (const item of items) {
-    if ('clicks' in item) clicks.push(item.clicks)
+    if ('clicks' in item) found.push(item.clicks)
+    else if ('page' in item) pages.set(item.page, item.link)
     else {
       rows.push(item.row)
       cells.push(item.cells)
+      if (item.reference !== null) references.set(item.reference, item.row)
     }
   }
+  const clicks = found.map(({ address, reference, ...facts }) => {
+    const link = pages.get(reference) ?? { address, reference }
+    return { address: references.get(link.reference)?.addresses[0] ?? link.address, ...facts }
+  })
   return { ...reading, rows, cells, clicks }
 }
 

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readText } from '../../test/import-files.ts'
-import type { FileClicks } from './file-row.ts'
+import { type ReadFile, readText } from '../../test/import-files.ts'
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0'
 
 /** Returns the clicks as texts, with the facts as JSON. */
-function shown(clicks: readonly FileClicks[]): string[] {
+function shown(clicks: ReadFile['clicks']): string[] {
   return clicks.map(
     ({ address, at, class: type, count, facts }) =>
       `${address.host ?? '*'}/${address.path} ${at.slice(0, 13)} ${type} ${count} ${JSON.stringify(facts)}`,
@@ -98,10 +97,10 @@ for (const [title, isFirst] of [
       const { clicks, source } = await readText(file, { timeZone: 'UTC' })
       assert.equal(source, 'shlink')
       assert.deepEqual(shown(clicks), [
-        'sip.example/b 2025-03-09T07 bot 1 {}',
         'sip.example/a 2025-03-09T07 person 2 {"countries":{"AT":1}}',
         'other.example/c 2025-03-09T07 person 1 {}',
         '*/ 2025-03-09T07 person 1 {}',
+        'sip.example/b 2025-03-09T07 bot 1 {}',
       ])
     }
   })
@@ -111,4 +110,13 @@ test('keeps no address and no program of a visitor', async () => {
   const visits = `('2025-03-09 23:10:00','q7','https://x.example/secret','${firefox}','192.0.2.77','AT')`
   const read = await readText(`${yourlsUrl}${yourlsLog}${visits};`, { timeZone: 'UTC' })
   assert.doesNotMatch(JSON.stringify(read), /192\.0\.2\.77|Mozilla|secret/)
+})
+
+test('passes clicks of a long page on before its link is known, and names the link at its end', async () => {
+  const hours = Array.from({ length: 9_000 }, (_, at) => new Date(Date.UTC(2024, 0, 1, at)).toISOString())
+  const data = hours.map((date) => ({ ...visit, date }))
+  const pages = [{ visits: { data }, shortCode: 'a', domain: null }, { shortUrls: { data: [link] } }]
+  const { clicks } = await readText(JSON.stringify(pages), { timeZone: 'UTC' }, 65_536)
+  assert.equal(clicks.length, 9_000)
+  assert.deepEqual(new Set(clicks.map(({ address }) => address.path)), new Set(['a']))
 })

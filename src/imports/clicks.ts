@@ -4,8 +4,9 @@ import { countryCodes } from '../analytics/capture/names.ts'
 import { detectSoftware } from '../analytics/capture/software.ts'
 import { classifyAgent } from '../analytics/capture/visit.ts'
 import type { LinkDimension } from '../analytics/day.ts'
-import type { FileAddress, FileClicks } from './file-row.ts'
-import { type GetValue, keyOf, type References } from './rows.ts'
+import type { ClickedLink, FileClicks, FileItem } from './file-row.ts'
+import { type FileRecord, readValue } from './records.ts'
+import { readKey } from './rows.ts'
 import type { ClickNames } from './source-table.ts'
 import { addressOf, type FileTimes, isSet, parseAddress, parseCount, textOf } from './values.ts'
 
@@ -29,14 +30,11 @@ export class ClickHours {
   }
 
   /** `time` is RFC 3339 in UTC. */
-  add(address: FileAddress, time: string, type: Class, count: number, facts: readonly Fact[]): void {
+  add(link: ClickedLink, time: string, type: Class, count: number, facts: readonly Fact[]): void {
     const at = `${time.slice(0, 13)}:00:00.000Z`
-    const key = `${at}${type}${address.host}/${address.path}`
-    let hour = this.#hours.get(key)
-    if (hour === undefined) {
-      hour = { address, at, class: type, count: 0, facts: {} }
-      this.#hours.set(key, hour)
-    }
+    const { address, reference } = link
+    const key = JSON.stringify([at, type, reference, address.host, address.path])
+    const hour = this.#hours.getOrInsertComputed(key, () => ({ ...link, at, class: type, count: 0, facts: {} }))
     hour.count += count
     for (const [dimension, value, each] of facts) {
       hour.facts[dimension] ??= Object.create(null) as Record<string, number>
@@ -45,60 +43,62 @@ export class ClickHours {
     }
   }
 
-  /** Returns the clicks, and forgets them. */
+  /** Removes and returns the clicks. */
   take(): FileClicks[] {
     const taken = [...this.#hours.values()]
     this.#hours.clear()
     return taken
   }
+
+  *takeItems(): Generator<FileItem> {
+    for (const clicks of this.take()) yield { clicks }
+  }
 }
 
 const countries = new Set(countryCodes)
+
+/** Clicks that belong to no link: the root never is one. */
+export const unknownLink: ClickedLink = { address: addressOf('', ''), reference: null }
 
 /** Reads visits, or hours with visits. Throws `validation_failed` if a time needs a zone. */
 export class ClickReader {
   readonly #names: ClickNames
   readonly #times: FileTimes
-  readonly #references: References
-  readonly #get: GetValue
 
-  constructor(names: ClickNames, get: GetValue, times: FileTimes, references: References) {
+  constructor(names: ClickNames, times: FileTimes) {
     this.#names = names
-    this.#get = get
     this.#times = times
-    this.#references = references
   }
 
-  /** Returns the address of a visit; null if only the page knows it, whose record this method takes, too. */
-  addressOf(record: unknown): FileAddress | null {
+  /** Returns the link of a visit, or of the visits in a page; null if only the page of the visit knows it. */
+  findLink(record: FileRecord): ClickedLink | null {
     const { address, alias, key: names = [] } = this.#names
     const visited = parseAddress(this.#text(address, record))
-    if (visited !== null) return visited
+    if (visited !== null) return { address: visited, reference: null }
     const own = this.#text(alias, record)
-    if (own !== '') return addressOf('', own)
-    const key = keyOf(this.#get, record, names)
-    if (key.trim() === '') return null
-    const [host = '', path] = key.split('\n')
-    // The root is never a link, so these clicks have no row.
-    return this.#references.addresses.get(key) ?? (path === undefined ? addressOf('', '') : addressOf(host, path))
+    if (own !== '') return { address: addressOf('', own), reference: null }
+    const reference = readKey(record, names)
+    if (reference.trim() === '') return null
+    const [host = '', path] = reference.split('\n')
+    return { address: path === undefined ? unknownLink.address : addressOf(host, path), reference }
   }
 
-  /** Adds the clicks of a record. Those without a valid time are left out. */
-  read(record: unknown, address: FileAddress, hours: ClickHours): void {
+  /** Adds the clicks of a record. Clicks without a valid time are left out. */
+  read(record: FileRecord, link: ClickedLink, hours: ClickHours): void {
     const time = this.#times.parse(this.#value(this.#names.time, record))
     if (typeof time !== 'string') return
     const { bot, total } = this.#names
-    if (total === undefined) this.#readVisit(record, address, time, bot, hours)
-    else this.#readHour(record, address, time, total, hours)
+    if (total === undefined) this.#readVisit(record, link, time, bot, hours)
+    else this.#readHour(record, link, time, total, hours)
   }
 
-  #readVisit(record: unknown, address: FileAddress, time: string, bot: string | undefined, hours: ClickHours): void {
+  #readVisit(record: FileRecord, link: ClickedLink, time: string, bot: string | undefined, hours: ClickHours): void {
     const userAgent = this.#text(this.#names.userAgent, record)
     const isBot = bot === undefined ? classifyAgent('GET', userAgent) !== 'person' : isSet(this.#value(bot, record))
-    hours.add(address, time, isBot ? 'bot' : 'person', 1, isBot ? [] : this.#factsOf(record, address, userAgent))
+    hours.add(link, time, isBot ? 'bot' : 'person', 1, isBot ? [] : this.#readFacts(record, link, userAgent))
   }
 
-  #factsOf(record: unknown, address: FileAddress, userAgent: string): Fact[] {
+  #readFacts(record: FileRecord, { address }: ClickedLink, userAgent: string): Fact[] {
     const { browser, operating_system, device } = detectSoftware(userAgent)
     const country = this.#text(this.#names.country, record).toUpperCase()
     // It expects the bytes of a header.
@@ -113,7 +113,7 @@ export class ClickReader {
     return values.flatMap(([dimension, value]) => (value === null ? [] : [[dimension, value, 1] as const]))
   }
 
-  #readHour(record: unknown, address: FileAddress, time: string, totalName: string, hours: ClickHours): void {
+  #readHour(record: FileRecord, link: ClickedLink, time: string, totalName: string, hours: ClickHours): void {
     const total = parseCount(this.#value(totalName, record)) ?? 0
     if (total === 0) return
     const { browsers = {}, operatingSystems = {} } = this.#names
@@ -122,9 +122,9 @@ export class ClickReader {
     const host = (key: string) => (key !== 'direct' && isHost(referrer(key)) ? referrer(key) : '')
     const columns = (named: Readonly<Record<string, string>>) =>
       Object.entries(named).map(([name, value]) => [value, this.#value(name, record)] as const)
-    const members = (name: string | undefined, meaningOf: (key: string) => string) =>
-      Object.entries(objectOf(this.#value(name, record))).map(([key, count]) => [meaningOf(key), count] as const)
-    hours.add(address, time, 'person', total, [
+    const members = (name: string | undefined, translate: (key: string) => string) =>
+      Object.entries(parseObject(this.#value(name, record))).map(([key, count]) => [translate(key), count] as const)
+    hours.add(link, time, 'person', total, [
       ...factsWithin(total, 'browsers', columns(browsers)),
       ...factsWithin(total, 'operating_systems', columns(operatingSystems)),
       ...factsWithin(total, 'countries', members(this.#names.countries, country)),
@@ -132,11 +132,11 @@ export class ClickReader {
     ])
   }
 
-  #value(name: string | undefined, record: unknown): unknown {
-    return name === undefined ? undefined : this.#get(record, name)
+  #value(name: string | undefined, record: FileRecord): unknown {
+    return name === undefined ? undefined : readValue(record, name)
   }
 
-  #text(name: string | undefined, record: unknown): string {
+  #text(name: string | undefined, record: FileRecord): string {
     return textOf(this.#value(name, record)).trim()
   }
 }
@@ -148,7 +148,7 @@ function factsWithin(total: number, dimension: LinkDimension, values: readonly (
   return counts.filter(([, value, count]) => value !== '' && count > 0)
 }
 
-function objectOf(value: unknown): object {
+function parseObject(value: unknown): object {
   try {
     const parsed: unknown = typeof value === 'string' ? JSON.parse(value) : value
     return typeof parsed === 'object' && parsed !== null ? parsed : {}

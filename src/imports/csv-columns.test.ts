@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { failureOf, readText } from '../../test/import-files.ts'
 import { linkFields, shownName } from '../links/fields.ts'
 import { isSecret } from './csv-columns.ts'
-import { readCells } from './reading.ts'
+import { CellReader } from './reading.ts'
 
 const row = 'https://tea.example/,a'
 
@@ -127,8 +127,8 @@ test('takes the fields that a user chooses, and reads stored cells again', async
     read.columns.map(({ field }) => field),
     ['url', 'alias', null, 'notes'],
   )
-  const again = readCells(read.columns, { timeZone: null, generateAliases: false })
-  assert.deepEqual(again(read.cells[0] ?? [], 2), read.rows[0])
+  const again = new CellReader(read.columns, { timeZone: null, generateAliases: false })
+  assert.deepEqual(again.read(read.cells[0] ?? [], 2), read.rows[0])
   assert.deepEqual(read.rows[0]?.fields, { url: 'https://tea.example/', notes: 'n' })
   const without = await readText(file, { columns: { ...columns, Notiz: '-' } })
   assert.deepEqual(without.rows[0]?.fields, { url: 'https://tea.example/' })

@@ -2,16 +2,12 @@
 import { validationFailed } from '../errors.ts'
 import { type MessageKey, Refusal } from '../violations.ts'
 import type { FileColumn } from './file-row.ts'
+import { normalized } from './records.ts'
 import type { FieldNames, SourceTable } from './source-table.ts'
 import { ignoredNames, namesOfFields } from './sources/csv.ts'
 
 /** The fields that a column of a `csv` file can have. `short_url` is the whole address, `domain` the host before the `alias`. */
 export const columnFields: readonly string[] = Object.keys(namesOfFields)
-
-/** Returns a name for comparisons: in lower case, without spaces, hyphens and underscores. */
-export function normalized(name: string): string {
-  return name.toLowerCase().replace(/[\s_-]+/g, '')
-}
 
 /** Columns with data of visitors. */
 const privateNames = /(?:^|client|remote|user|visitor|your)ip$|ipaddr(?:ess)?$|^remoteaddr$|useragent$/
@@ -45,7 +41,7 @@ export function guessColumns(names: readonly string[]): FileColumn[] {
 }
 
 /** Returns the columns of another source's table with the fields that its names mean. */
-export function columnsOf(table: SourceTable, names: readonly string[], shown: readonly string[]): FileColumn[] {
+export function describeColumns(table: SourceTable, names: readonly string[], shown: readonly string[]): FileColumn[] {
   const fields = new Map<string, string>()
   const add = (field: string, each: string) => {
     if (!fields.has(normalized(each))) fields.set(normalized(each), field)
@@ -78,7 +74,9 @@ export interface ColumnChoice {
  * column or field, and on `source` if a field is missing that every row needs.
  */
 export function mapColumns(guessed: readonly FileColumn[], choice: ColumnChoice): readonly FileColumn[] {
-  const chosen = new Map(Object.entries(choice.columns ?? {}).map(([name, field]) => [indexOf(guessed, name), field]))
+  const chosen = new Map(
+    Object.entries(choice.columns ?? {}).map(([name, field]) => [findColumn(guessed, name), field]),
+  )
   const fields = [...chosen.values()].filter((field) => field !== '-')
   for (const [at, field] of chosen) {
     const name = shownName(guessed[at]?.name)
@@ -108,7 +106,7 @@ function requireFields(columns: readonly FileColumn[], { generateAliases }: Colu
   if (missing !== null) throw validationFailed([new Refusal(missing, { seen }).at('source')])
 }
 
-function indexOf(columns: readonly FileColumn[], name: string): number {
+function findColumn(columns: readonly FileColumn[], name: string): number {
   const at = columns.findIndex((column) => normalized(column.name) === normalized(name))
   if (at !== -1) return at
   const seen = namesIn(columns.map((column) => column.name))

@@ -11,26 +11,27 @@ import {
 } from '../analytics/day.ts'
 import { foldCase } from '../lib/text.ts'
 import type { AddressDay } from './days/store.ts'
-import type { FileClicks } from './file-row.ts'
+import type { ClickedLink, FileAddress, FileClicks } from './file-row.ts'
 
 /** Code points of a path that are stored: more than an alias can have. */
 const maxPath = 256
 
 /** Returns the columns of an address. */
-export function addressColumns({ host, path }: FileClicks['address']) {
+export function addressColumns({ host, path }: FileAddress) {
   const stored = path.length <= maxPath ? path : [...path].slice(0, maxPath).join('').toWellFormed()
   // PostgreSQL rejects U+0000.
   const text = stored.replaceAll('\0', '\ufffd')
   return { host: host ?? '', path: text, folded: foldCase(text.normalize()) }
 }
 
+export function linkColumns({ address, reference }: ClickedLink) {
+  return { ...addressColumns(address), reference }
+}
+
 /** Collects clicks until there are enough for a transaction. */
 export class ClickDays {
   readonly #calendar: Calendar
-  readonly #days = new Map<
-    string,
-    { readonly address: FileClicks['address']; readonly day: number; readonly facts: DayFacts }
-  >()
+  readonly #days = new Map<string, { readonly link: ClickedLink; readonly day: number; readonly facts: DayFacts }>()
 
   constructor(calendar: Calendar) {
     this.#calendar = calendar
@@ -40,10 +41,11 @@ export class ClickDays {
     return this.#days.size
   }
 
-  add({ address, at, class: kind, count, facts: values }: FileClicks): void {
+  add({ address, reference, at, class: kind, count, facts: values }: FileClicks): void {
     const { day, hour } = this.#calendar.hourAt(Date.parse(at))
-    const key = `${address.host ?? ''} ${day} ${address.path}`
-    const { facts } = this.#days.getOrInsertComputed(key, () => ({ address, day, facts: emptyDay() }))
+    const key = JSON.stringify([address.host, address.path, reference, day])
+    const link = { address, reference }
+    const { facts } = this.#days.getOrInsertComputed(key, () => ({ link, day, facts: emptyDay() }))
     const counts = ensureHour(facts, hour)
     if (kind === 'bot') {
       counts.bots += count
@@ -62,10 +64,10 @@ export class ClickDays {
 
   /** Removes and returns the collected days. */
   take(): AddressDay[] {
-    const days = [...this.#days.values()].map(({ address, day, facts }) => {
+    const days = [...this.#days.values()].map(({ link, day, facts }) => {
       limitValues(facts)
       const { clicks, bots, hours, breakdowns } = encodeDay(facts)
-      return { ...addressColumns(address), day, clicks, bots, hours, breakdowns }
+      return { ...linkColumns(link), day, clicks, bots, hours, breakdowns }
     })
     this.#days.clear()
     // Days of groups are stored once for all links in a transaction.

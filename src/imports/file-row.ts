@@ -62,9 +62,14 @@ export interface Refusal {
   readonly message: string
 }
 
-/** Clicks on an address in one hour, or on one day if the hour is unknown. Several with the same time add up. */
-export interface FileClicks {
+/** The link of clicks. If a row of the file has the reference, its main address counts instead of this address. */
+export interface ClickedLink {
   readonly address: FileAddress
+  readonly reference: string | null
+}
+
+/** Clicks on a link in one hour, or on one day if the hour is unknown. Several with the same time add up. */
+export interface FileClicks extends ClickedLink {
   /** The start of the hour, or 00:00 of the day. RFC 3339 in UTC. */
   readonly at: string
   readonly class: 'person' | 'bot'
@@ -85,7 +90,11 @@ export interface FileColumn {
 export type FileItem =
   | {
       readonly row: FileRow
+      /** The key by which clicks of the file refer to the row; null if none do. */
+      readonly reference: string | null
       /** The cells of a `csv` file, one per column, '' for those that are never read. Null for other sources. */
       readonly cells: readonly string[] | null
     }
   | { readonly clicks: FileClicks }
+  /** The link of earlier clicks with the reference `page`, which no row has. */
+  | { readonly page: string; readonly link: ClickedLink }

@@ -72,3 +72,41 @@ test('rename cuts an alias that would be too long', async () => {
     ],
   )
 })
+
+const shlinkVisit = { referer: '', userAgent: '', potentialBot: false }
+const kuttDump = (host: string) => `-- PostgreSQL database dump
+INSERT INTO domains (id, address, homepage) VALUES (4, '${host}', NULL);
+INSERT INTO visits (link_id, created_at, total, br_chrome, os_ios) VALUES (7, '2026-11-20 07:00:00+00', 5, 5, 0), (8, '2026-11-20 07:00:00+00', 1, 0, 0);
+INSERT INTO links (id, address, target, visit_count, domain_id, created_at) VALUES (7, 'Menu', '${tea}', 4, 4, '2025-03-09 07:15:00+00');`
+
+for (const [what, type, fileFor] of [
+  ['a table of hours in front of the links', 'application/sql', kuttDump],
+  [
+    'long pages of visits in front of the links',
+    'application/json',
+    (host: string) => {
+      // More hours than fit into memory.
+      const hours = Array.from({ length: 5_000 }, (_, at) => new Date(Date.UTC(2026, 10, 20, -at)).toISOString())
+      const data = hours.map((date) => ({ ...shlinkVisit, date }))
+      const shortUrl = { shortCode: 'Menu', shortUrl: `https://${host}/Menu`, longUrl: tea, domain: null, tags: [] }
+      return JSON.stringify([
+        { visits: { data }, shortCode: 'Menu', domain: null },
+        { visits: { data: data.slice(0, 1) }, shortCode: 'gone', domain: null },
+        { shortUrls: { data: [{ ...shortUrl, dateCreated: '2025-03-09T07:15:00Z' }] } },
+      ])
+    },
+  ],
+] as const) {
+  test(`gives a link the clicks of ${what}`, async () => {
+    const place = await newPlace(app)
+    const planned = await planFile(place, fileFor(place.domain.name), {}, type)
+    const clicks = type === 'application/sql' ? 5 : 5_000
+    assert.deepEqual([outcomesOf(planned), planned.clicks], [['store'], clicks])
+    assert.deepEqual(planned.losses, [{ kind: 'orphan_clicks', rows: 1 }])
+    await applyImport(place, planned)
+    const [link] = await linksOf(place)
+    const { meta } = (await place.send('GET', `/stats?name=clicks&from=2026-11-20&to=2026-11-20&link_id=${link.id}`))
+      .body
+    assert.deepEqual([link.clicks, meta.clicks], [clicks, type === 'application/sql' ? 5 : 1])
+  })
+}

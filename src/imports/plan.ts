@@ -15,11 +15,11 @@ import { hashPassword } from '../links/password.ts'
 import type { Db } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { isSecret, mapColumns } from './csv-columns.ts'
-import { countOrphans, stageDays } from './days/store.ts'
-import { addressColumns, ClickDays } from './days.ts'
+import { countOrphans, moveDays, resolveReferences, stageDays } from './days/store.ts'
+import { addressColumns, ClickDays, linkColumns } from './days.ts'
 import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
-import { type ReadingOptions, readCells, readFile } from './reading.ts'
+import { CellReader, type ReadingOptions, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
 import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
@@ -125,24 +125,34 @@ async function stage(db: Connection, lease: Lease, reading: Reading, onProgress:
     onProgress(count)
     await wait(pauseMs)
   }
+  const relinkClicks = async (step: (tx: Db) => Promise<boolean>) => {
+    const isLeft = () => db.write(async (tx) => advance(tx, lease, {}).then(() => step(tx)))
+    while (await isLeft()) await wait(pauseMs)
+  }
   for await (const item of reading.items) {
     if ('clicks' in item) clicks.add(item.clicks)
-    else rows.push(await stagedRow(++count, item, hidden))
+    else if ('row' in item) rows.push(await stagedRow(++count, item, hidden))
+    else {
+      if (rows.length > 0) await flush()
+      await flush()
+      await relinkClicks((tx) => moveDays(tx, lease.id, item.page, linkColumns(item.link)))
+    }
     if (rows.length >= rowsTogether || clicks.size >= 4 * daysTogether) await flush()
   }
   if (rows.length > 0) await flush()
   if (clicks.size > 0) await flush()
+  await relinkClicks((tx) => resolveReferences(tx, lease.id))
   if (count === 0) throw validationFailed([new Refusal('required').at('body')])
 }
 
 async function stagedRow(
   id: number,
-  { row, cells }: Extract<FileItem, { row: FileRow }>,
+  { row, cells, reference }: Extract<FileItem, { row: FileRow }>,
   hidden: readonly boolean[],
 ): Promise<StagedRow> {
   const addresses = new Map(row.addresses.map((address) => [`${address.host ?? ''} ${address.path}`, address]))
   return {
-    ...{ id, line: row.line, content: await contentOf(row), decision: null },
+    ...{ id, line: row.line, content: await contentOf(row), decision: null, reference },
     cells: cells?.map((cell, at) => (hidden[at] ? '' : cell)) ?? null,
     addresses: [...addresses.values()].map(stagedAddress),
   }
@@ -257,7 +267,7 @@ async function readAgain(
 ): Promise<readonly FileColumn[]> {
   const { columns: names, time_zone: timeZone, generate_aliases: generateAliases } = options
   const columns = mapColumns(before, { columns: names, generateAliases })
-  const read = readCells(columns, { timeZone, generateAliases })
+  const reader = new CellReader(columns, { timeZone, generateAliases })
   const hasPassword = columns.some(({ field }) => field === 'redirect_password')
   for (let after = 0; ; await wait(pauseMs)) {
     const rows = await db.write((tx) => readRows(tx, id, { after, limit: rowsTogether }))
@@ -266,7 +276,7 @@ async function readAgain(
     // Passwords are hashed, which takes too long for a transaction.
     const next: StagedRow[] = []
     for (const { cells, ...row } of rows) {
-      const again = read(cells ?? [], row.line)
+      const again = reader.read(cells ?? [], row.line)
       const content = await contentOf(again)
       const password = content.password ?? (hasPassword ? row.content.password : null)
       const addresses = again.addresses.map(stagedAddress)

@@ -1,13 +1,14 @@
-/** Turns the records of a source into rows. */
+/** Turns records into rows. */
 import { maxAddresses } from '../links/addresses.ts'
 import { flags, linkFields } from '../links/fields.ts'
 import { maxTitleLength, redirectStatuses } from '../links/link.ts'
-import { normalized } from './csv-columns.ts'
 import type { FileAddress, FileRow, LossKind, Refusal } from './file-row.ts'
+import type { Found } from './recognition.ts'
+import { type FileRecord, readValue } from './records.ts'
 import type { FieldNames, Format, Name, SourceTable } from './source-table.ts'
 import {
   addressOf,
-  type FileTimes,
+  FileTimes,
   fitTags,
   fitText,
   flagOf,
@@ -18,39 +19,10 @@ import {
   textOf,
 } from './values.ts'
 
-/** Returns the value of a record with this name; undefined if it has none. A record is an object of JSON or a list of cells. */
-export type GetValue = (record: unknown, name: string) => unknown
-
-/** Returns how to get a cell by the name of its column. An asterisk stands for the rest of a name. */
-export function cellsOf(columns: readonly string[]): GetValue {
-  const known = columns.map(normalized)
-  const placesOf = (name: string) => {
-    const isMeant = (column: string) =>
-      name.endsWith('*') ? column.startsWith(normalized(name.slice(0, -1))) : column === normalized(name)
-    return [...known.keys()].filter((at) => isMeant(known[at] ?? ''))
-  }
-  const places = new Map<string, readonly number[]>()
-  return (record, name) => {
-    const cells = record as readonly (string | null)[]
-    const own = places.getOrInsertComputed(name, placesOf)
-    if (name.endsWith('*')) return own.map((at) => cells[at]).find(isSet)
-    return own[0] === undefined ? undefined : (cells[own[0]] ?? '')
-  }
-}
-
-/** What later records of a file refer to. */
-export class References {
-  readonly addresses = new Map<string, FileAddress>()
-  readonly hosts = new Map<string, string>()
-}
-
 export interface RowOptions {
-  readonly table: SourceTable
-  readonly format: Format
-  readonly get: GetValue
-  readonly times: FileTimes
-  readonly generatesAliases: boolean
-  readonly references: References
+  /** The zone of times without an offset. */
+  readonly timeZone: string | null
+  readonly generateAliases: boolean
 }
 
 /** A row while it is read. */
@@ -66,29 +38,37 @@ const maxTextLength = 32 * 1024
 /** Fields that an empty cell clears. */
 const clearable = ['text', 'lines', 'time', 'number', 'names', 'rules', 'url']
 
-/** Reads rows of one format. Throws `validation_failed` if a time needs a zone. */
+/** Reads the rows of one format. Throws `validation_failed` if a time needs a zone. */
 export class RowReader {
-  readonly #options: RowOptions
+  readonly #table: SourceTable
+  readonly #format: Format
+  readonly #times: FileTimes
+  readonly #generatesAliases: boolean
+  readonly #hosts: ReadonlyMap<string, string>
   readonly #fields: readonly (keyof typeof linkFields & keyof FieldNames)[]
   readonly #losses: readonly (readonly [LossKind, readonly string[]])[]
 
-  constructor(options: RowOptions) {
-    this.#options = options
-    const { fields, losses = {} } = options.table
-    this.#fields = Object.keys(fields).filter((field) => field in linkFields && field !== 'alias') as 'url'[]
-    this.#losses = Object.entries(losses) as (readonly [LossKind, readonly string[]])[]
+  /** `hosts` are those of another table, by the value of `format.hostKey`. They may be added later. */
+  constructor(
+    { table, format }: Found,
+    { timeZone, generateAliases }: RowOptions,
+    hosts: ReadonlyMap<string, string> = new Map(),
+  ) {
+    this.#table = table
+    this.#format = format
+    this.#times = new FileTimes(format.timeZone ?? timeZone)
+    this.#generatesAliases = generateAliases
+    this.#hosts = hosts
+    this.#fields = Object.keys(table.fields).filter((field) => field in linkFields && field !== 'alias') as 'url'[]
+    this.#losses = Object.entries(table.losses ?? {}) as (readonly [LossKind, readonly string[]])[]
   }
 
   /** Returns the row of a record. */
-  read(record: unknown, line: number | null): FileRow {
-    const { get, format, references, generatesAliases } = this.#options
+  read(record: FileRecord): FileRow {
     const draft: Draft = { fields: { url: '' }, losses: new Set(), refusal: null }
     const host = this.#host(record)
     const addresses = this.#addresses(record, host)
-    if (format.key !== undefined && addresses[0] !== undefined) {
-      references.addresses.set(keyOf(get, record, format.key), addresses[0])
-    }
-    if (addresses.length === 0 && !generatesAliases) {
+    if (addresses.length === 0 && !this.#generatesAliases) {
       draft.refusal = { code: 'required', message: 'The row has no short link and no alias.' }
     }
     if (addresses.length > maxAddresses + 1) {
@@ -96,20 +76,29 @@ export class RowReader {
     }
     for (const field of this.#fields) this.#readField(draft, field, record)
     for (const [kind, names] of this.#losses) {
-      if (names.some((name) => isSet(get(record, name)))) draft.losses.add(kind)
+      if (names.some((name) => isSet(readValue(record, name)))) draft.losses.add(kind)
     }
     const created_at = this.#time(draft, this.#value('created_at', record))
     if (created_at === null) draft.losses.add('created_at')
     const clicks = this.#count(draft, this.#value('clicks', record))
     const bots = this.#count(draft, this.#value('bots', record))
+    if (findExtraCell(record) !== undefined) {
+      const message = `The row has more cells than the ${record.columns?.length} columns. Put cells with separators in double quotes.`
+      draft.refusal = { code: 'extra_cells', message }
+    }
     const { fields, losses, refusal } = draft
-    return { line, addresses, host, fields, created_at, clicks, bots, losses: [...losses], refusal }
+    return { line: record.line, addresses, host, fields, created_at, clicks, bots, losses: [...losses], refusal }
+  }
+
+  /** Returns the key by which clicks of the file refer to a record; null if none do. */
+  reference(record: FileRecord): string | null {
+    return this.#format.key === undefined ? null : readKey(record, this.#format.key)
   }
 
   /** Returns the value of a field and the name of its column. The name is '' if the record has none of the columns. */
-  #value(field: keyof FieldNames, record: unknown): readonly [value: unknown, name: string] {
+  #value(field: keyof FieldNames, record: FileRecord): readonly [value: unknown, name: string] {
     let known = ''
-    for (const each of this.#options.table.fields[field] ?? []) {
+    for (const each of this.#table.fields[field] ?? []) {
       const [name, value] = this.#named(each, record)
       if (!isEmpty(value)) return [value, name]
       if (value !== undefined) known = name
@@ -117,22 +106,22 @@ export class RowReader {
     return [null, known]
   }
 
-  #named(each: Name, record: unknown): readonly [name: string, value: unknown] {
+  #named(each: Name, record: FileRecord): readonly [name: string, value: unknown] {
     const [name, read] = typeof each === 'string' ? [each] : each
-    const value = this.#options.get(record, name)
+    const value = readValue(record, name)
     return [name, read === undefined || isEmpty(value) ? value : read(value)]
   }
 
-  #host(record: unknown): string | null {
+  #host(record: FileRecord): string | null {
     const own = textOf(this.#value('host', record)[0])
-    const { get, format, references } = this.#options
-    const key = format.hostKey === undefined ? '' : textOf(get(record, format.hostKey))
-    return parseAddress(own || (references.hosts.get(key) ?? key))?.host ?? null
+    const { hostKey } = this.#format
+    const key = hostKey === undefined ? '' : textOf(readValue(record, hostKey))
+    return parseAddress(own || (this.#hosts.get(key) ?? key))?.host ?? null
   }
 
-  #addresses(record: unknown, host: string | null): FileAddress[] {
+  #addresses(record: FileRecord, host: string | null): FileAddress[] {
     const found: FileAddress[] = []
-    for (const each of this.#options.table.fields.address ?? []) {
+    for (const each of this.#table.fields.address ?? []) {
       for (const value of [this.#named(each, record)[1]].flat()) {
         if (found.length > maxAddresses + 1) return found
         const address = parseAddress(textOf(value))
@@ -146,12 +135,12 @@ export class RowReader {
     return alias === '' ? [] : [addressOf(host ?? '', alias)]
   }
 
-  #readField(draft: Draft, field: keyof typeof linkFields & keyof FieldNames, record: unknown): void {
+  #readField(draft: Draft, field: keyof typeof linkFields & keyof FieldNames, record: FileRecord): void {
     const found = this.#value(field, record)
     const { kind } = linkFields[field]
     // An edited table clears a field, while services leave out what they don't have.
     if (found[0] === null) {
-      const isCleared = this.#options.table.source === 'csv' && found[1] !== '' && clearable.includes(kind)
+      const isCleared = this.#table.source === 'csv' && found[1] !== '' && clearable.includes(kind)
       if (isCleared) draft.fields[field] = ''
       return
     }
@@ -178,9 +167,7 @@ export class RowReader {
         return String(this.#count(draft, found) || '') || null
       case 'redirect_status': {
         const text = textOf(value)
-        return this.#options.table.source === 'csv' || redirectStatuses.some((each) => String(each) === text)
-          ? text
-          : null
+        return this.#table.source === 'csv' || redirectStatuses.some((each) => String(each) === text) ? text : null
       }
       case 'rules':
         return typeof value === 'object' ? JSON.stringify(value) : textOf(value)
@@ -190,12 +177,12 @@ export class RowReader {
   }
 
   #tagSeparator(value: unknown): string {
-    const { source, tagSeparator = ',' } = this.#options.table
+    const { source, tagSeparator = ',' } = this.#table
     return source === 'csv' && textOf(value).includes('|') ? '|' : tagSeparator
   }
 
   #time(draft: Draft, [value, name]: readonly [value: unknown, name: string]): string | null {
-    const time = this.#options.times.parse(value)
+    const time = this.#times.parse(value)
     if (time !== undefined) return time
     refuse(draft, 'invalid_time', name, value, 'is not a time such as 2026-11-20T12:00:00Z or 2026-11-20 12:00')
     return null
@@ -214,9 +201,17 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || (Array.isArray(value) && value.length === 0)
 }
 
+/** Returns the first cell that is not empty and has no column. */
+export function findExtraCell({ cells = [], columns = [] }: FileRecord): string | undefined {
+  return cells.slice(columns.length).find((cell) => cell !== null && cell.trim() !== '') ?? undefined
+}
+
+/** More than any key has. */
+const maxKeyLength = 600
+
 /** Returns the values of a record with these names as one text. */
-export function keyOf(get: GetValue, record: unknown, names: readonly string[]): string {
-  return names.map((name) => textOf(get(record, name))).join('\n')
+export function readKey(record: FileRecord, names: readonly string[]): string {
+  return storable(names.map((name) => textOf(readValue(record, name)).slice(0, maxKeyLength)).join('\n'))
 }
 
 function withLoss(draft: Draft, kind: 'title' | 'notes' | 'tags', fitted: ReturnType<typeof fitText>): string {

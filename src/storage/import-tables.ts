@@ -38,6 +38,8 @@ export interface ImportTables {
     content: string
     /** The cells of a table whose columns can be mapped again. */
     cells: string | null
+    /** The key by which clicks of the file refer to the row. */
+    reference: string | null
     outcome: string | null
     /** The link that the row has stored, or that has its address. */
     link_id: number | null
@@ -70,6 +72,8 @@ export interface ImportTables {
     host: string
     path: string
     folded: string
+    /** Refers to a row of the file, until all rows are stored. */
+    reference: string | null
     day: number
     clicks: number
     bots: number

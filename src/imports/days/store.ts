@@ -12,6 +12,8 @@ export interface AddressDay extends Omit<DayRow, 'unique_clicks' | 'previews'> {
   readonly host: string
   readonly path: string
   readonly folded: string
+  /** Until all rows are stored: see `ClickedLink`. */
+  readonly reference: string | null
   readonly day: number
 }
 
@@ -45,6 +47,49 @@ export async function stageDays(tx: Db, importId: number, days: readonly Address
     const rows = some.map((day) => ({ import_id: importId, ...day }))
     await tx.execute(query.insertInto('import_days').values(rows))
   }
+}
+
+/** Days whose address changes in one transaction. */
+const movedTogether = 250
+
+/** Moves clicks with a reference to another address. Returns whether there may be more. */
+export async function moveDays(
+  tx: Db,
+  importId: number,
+  reference: string,
+  link: Pick<AddressDay, 'host' | 'path' | 'folded' | 'reference'>,
+): Promise<boolean> {
+  const own = query.selectFrom('import_days').select('id').where('import_id', '=', importId)
+  const ids = own.where('reference', '=', reference).limit(movedTogether)
+  const moved = query.updateTable('import_days').set(link).where('id', 'in', ids).returning('id')
+  return (await tx.execute(moved)).length > 0
+}
+
+/** Moves clicks with references to the main addresses of the rows that have these. Returns whether there may be more. */
+export async function resolveReferences(tx: Db, importId: number): Promise<boolean> {
+  const own = query.selectFrom('import_days').selectAll().where('import_id', '=', importId)
+  const days = await tx.execute(own.where('reference', 'is not', null).orderBy('id').limit(movedTogether))
+  if (days.length === 0) return false
+  const references = [...new Set(days.flatMap(({ reference }) => reference ?? []))]
+  const rows = query
+    .selectFrom('import_rows')
+    .innerJoin('import_addresses', (join) =>
+      join.onRef('import_addresses.import_id', '=', 'import_rows.import_id').onRef('row_id', '=', 'import_rows.id'),
+    )
+    .select(['reference', 'host', 'path', 'folded'])
+    .where('import_rows.import_id', '=', importId)
+    .where('reference', 'in', references)
+    .where('position', '=', 0)
+  // The first of several rows with a reference counts.
+  const found = await tx.execute(rows.orderBy('import_rows.id', 'desc'))
+  const addresses = new Map(found.map(({ reference, ...address }) => [reference, address]))
+  const ids = days.map(({ id }) => id)
+  await tx.execute(query.deleteFrom('import_days').where('id', 'in', ids))
+  const moved = days.map(({ id: _, import_id: __, reference, ...day }) => {
+    return { ...day, ...addresses.get(reference), reference: null }
+  })
+  await stageDays(tx, importId, moved)
+  return true
 }
 
 /** The clicks of an address on all its days. `last` is the last day with human clicks. */

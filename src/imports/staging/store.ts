@@ -44,6 +44,8 @@ export interface StagedRow {
   readonly line: number | null
   readonly content: Content
   readonly cells: readonly string[] | null
+  /** The key by which clicks of the file refer to the row. */
+  readonly reference: string | null
   readonly addresses: readonly StagedAddress[]
   readonly decision: Decision | null
 }
@@ -86,11 +88,11 @@ export async function deleteAddresses(tx: Db, importId: number, rows: readonly n
 }
 
 /** The outcome and the link are columns, because queries select rows by them. The warnings come last: see `hasWarning`. */
-function rowColumns(import_id: number, { id, line, content, cells, decision }: StagedRow) {
+function rowColumns(import_id: number, { id, line, content, cells, reference, decision }: StagedRow) {
   const { outcome = null, linkId = null, warnings = [], ...others } = decision ?? {}
   return {
-    ...{ import_id, id, line, content: JSON.stringify(content), cells: cells && JSON.stringify(cells), outcome },
-    ...{ link_id: linkId, decision: decision && JSON.stringify({ ...others, warnings }) },
+    ...{ import_id, id, line, content: JSON.stringify(content), cells: cells && JSON.stringify(cells), reference },
+    ...{ outcome, link_id: linkId, decision: decision && JSON.stringify({ ...others, warnings }) },
   }
 }
 
@@ -104,6 +106,7 @@ type StoredRow = Row<'import_rows'>
 function toStagedRow(row: StoredRow, addresses: readonly StoredAddress[]): StagedRow {
   return {
     ...{ id: row.id, line: row.line, content: JSON.parse(row.content), cells: row.cells && JSON.parse(row.cells) },
+    reference: row.reference,
     ...{ addresses: addresses.map(toAddress), decision: row.outcome === null ? null : toDecision(row) },
   }
 }

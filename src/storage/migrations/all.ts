@@ -7,7 +7,7 @@ import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
-import { importDecisions, importTables } from './imports.ts'
+import { importDecisions, importReferences, importTables } from './imports.ts'
 import { jobTable } from './jobs.ts'
 import { letterIndexes } from './letters.ts'
 import { linkKeys } from './link-keys.ts'
@@ -37,6 +37,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0015-import-decisions': importDecisions,
   '0016-link-keys': linkKeys,
   '0017-jobs': jobTable,
+  '0018-import-references': importReferences,
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -98,3 +98,11 @@ export function importDecisions({ engine, text }: Dialect): string[] {
     ),
   ]
 }
+
+/** Adds references of clicks to rows, which were in memory while a file was read. */
+export function importReferences({ text }: Dialect): string[] {
+  return ['import_rows', 'import_days'].flatMap((table) => [
+    `alter table ${table} add column reference ${text}`,
+    `create index ${table}_by_reference on ${table} (import_id, reference) where reference is not null`,
+  ])
+}
