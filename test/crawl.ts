@@ -29,20 +29,27 @@ function formsOn(page: Page): FoundForm[] {
   })
 }
 
-/** Opens every page that links lead to, except those that `isSkipped`, and returns all forms. Fails if a page is forbidden. */
+interface CrawlOptions {
+  /** Selects paths to leave out. */
+  readonly isSkipped?: (path: string) => boolean
+  /** Of the paths with the same kind and parameters, only one is opened. */
+  readonly kindOf?: (path: string) => string
+}
+
+/** Opens all linked pages. Returns their kinds and forms. Fails if a page doesn't open. */
 export async function crawl(
   app: Pick<TestApp, 'origin'>,
   browser: Browser,
-  isSkipped: (path: string) => boolean,
-): Promise<FoundForm[]> {
+  { isSkipped = () => false, kindOf = (path) => path }: CrawlOptions,
+): Promise<{ readonly pages: ReadonlySet<string>; readonly forms: readonly FoundForm[] }> {
   const found = new Map<string, FoundForm>()
-  const seen = new Set<string>()
+  const pages = new Set<string>()
   const toSee = ['/app']
   for (let path = toSee.pop(); path !== undefined; path = toSee.pop()) {
     const { pathname, searchParams } = new URL(path, app.origin)
-    const kind = `${pathname}?${[...searchParams.keys()].sort()}`
-    if (seen.has(kind) || isSkipped(pathname)) continue
-    seen.add(kind)
+    const kind = `${kindOf(pathname)}?${[...searchParams.keys()].sort()}`
+    if (pages.has(kind) || isSkipped(pathname)) continue
+    pages.add(kind)
     const answer = await browser.get(path)
     assert.equal(answer.status, 200, `${path}: ${answer.status}`)
     if (!String(answer.headers['content-type']).startsWith('text/html')) continue
@@ -54,5 +61,5 @@ export async function crawl(
     const own = urls.filter(({ origin, pathname }) => origin === app.origin && /^\/app(?:\/|$)/.test(pathname))
     toSee.push(...own.map(({ pathname, search }) => pathname + search))
   }
-  return [...found.values()]
+  return { pages, forms: [...found.values()] }
 }

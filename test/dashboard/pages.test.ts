@@ -5,6 +5,7 @@ import { Failure, overloaded } from '../../src/errors.ts'
 import { Overload } from '../../src/http/overload.ts'
 import { startApp } from '../app.ts'
 import { stopClock } from '../clock.ts'
+import { crawl } from '../crawl.ts'
 import { Browser, signedIn, signedInMember } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { failing } from '../failing-storage.ts'
@@ -76,15 +77,13 @@ describe('with a session', () => {
   test('every link opens a page, once for each set of parameters, and every form has a route', async () => {
     const { account } = await furnish(app)
     const browser = await signedInMember(app, { account })
-    const seen = new Set<string>()
-    const toSee = ['/app']
-    for (let path = toSee.pop(); path !== undefined; path = toSee.pop()) {
-      const kind = kindOf(path)
-      if (seen.has(kind)) continue
-      seen.add(kind)
-      toSee.push(...(await leadsFrom(browser, path)))
+    const found = await crawl(app, browser, { kindOf: (path) => path.replace(/(?<=^\/app\/\w+\/)\d+(?=\/)/, 'n') })
+    assert.ok(found.pages.size > 60, `${found.pages.size} pages`)
+    for (const { action } of found.forms) {
+      const { pathname } = new URL(action, app.origin)
+      const isRoute = forms.some(({ template }) => new RegExp(`^${template.replace(/:\w+/g, '\\d+')}$`).test(pathname))
+      assert.ok(isRoute, `${pathname} has no route`)
     }
-    assert.ok(seen.size > 60, `${seen.size} pages`)
   })
 
   test('the navigation has content first, then settings, then a menu with the person’s or the key’s name', async () => {
@@ -135,31 +134,6 @@ describe('with a session', () => {
     }
   })
 })
-
-/** Returns the dashboard pages that this page links to. */
-async function leadsFrom(browser: Browser, path: string): Promise<string[]> {
-  const answer = await browser.get(path)
-  assert.equal(answer.status, 200, `${path}: ${answer.text}`)
-  if (!String(answer.headers['content-type']).startsWith('text/html')) return []
-  for (const action of answer.page.actions) assertRouted('POST', action)
-  const all = answer.page.links.map((link) => new URL(link, `${app.origin}${path}`))
-  const own = all.filter((url) => url.href.startsWith(`${app.origin}/app`))
-  return own.map(({ pathname, search }) => pathname + search)
-}
-
-/** Returns the path with the names of its parameters. A test can't visit all of their values. */
-function kindOf(path: string): string {
-  const { pathname, searchParams } = new URL(path, app.origin)
-  const isRecord = /^\/app\/\w+\/\d+$/.test(pathname) && searchParams.size === 0
-  return `${isRecord ? pathname : pathname.replace(/\d+/, 'n')}?${[...searchParams.keys()].sort().join('&')}`
-}
-
-function assertRouted(method: string, address: string): void {
-  const { pathname } = new URL(address, app.origin)
-  const isRoute = ({ method: of, template }: (typeof declared)[number]) =>
-    of === method && new RegExp(`^${template.replace(':id', '\\d+')}$`).test(pathname)
-  assert.ok(declared.some(isRoute), `${method} ${pathname} has no route`)
-}
 
 describe('returns a page with', () => {
   test('404 for an unknown page or file', async () => {
