@@ -1,6 +1,7 @@
-/** Which of several errors is returned: each pair of neighbors in the order of the contract. */
+/** Which of several errors is returned: each pair of neighbors in the order of the contract, for every operation where possible. */
 import assert from 'node:assert/strict'
 import { after, mock, test } from 'node:test'
+import { operations } from '../../src/app/api.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import { failures } from '../../src/http/failures.ts'
 import { startApp } from '../app.ts'
@@ -24,7 +25,8 @@ assert.equal((await limited.send('GET', domains, { key: exhausted })).status, 20
 
 const open: Request = { key: null }
 const wrong: Request = { key: 'wm_wrong' }
-const reader: Request = { key: await app.createKey({ scopes: ['domains:read'] }) }
+const readScope = 'domains:read'
+const reader: Request = { key: await app.createKey({ scopes: [readScope] }) }
 const late: Request = { key: exhausted }
 const large = Buffer.alloc(70_000, 'a')
 const tooLarge: Request = { form: large.toString() }
@@ -35,6 +37,9 @@ const malformed = { 'if-match': 'malformed', 'if-none-match': 'malformed', 'idem
 const failing = { 'if-match': '"x"', 'if-none-match': '"x"', 'idempotency-key': 'not one' }
 const other: Request = { form: { zzz: '1', name: 'a_b' } }
 const invalid = { name: 'taken.acme.com', homepage_url: 'nonsense' }
+
+/** The path of an operation on an unknown record. */
+const unknownRecord = (path: string) => `/api/v1${path.replace(/:\w+/g, '999')}`
 
 type Case = readonly [code: ErrorCode, method: string, path: string, request?: Request]
 
@@ -51,33 +56,31 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['method_not_allowed', 'DELETE', domains, open],
     ['method_not_allowed', 'PATCH', domains, compressed],
   ],
-  '401 before 429, 403, 415, 404 and 422': [
-    ['missing_api_key', 'POST', domains, { ...open, ...compressed }],
-    ['invalid_api_key', 'GET', unknown, wrong],
-    ['missing_api_key', 'GET', `${domains}?zzz=1`, open],
-  ],
-  '429 before 403, 415, 404 and 422': [
-    ['rate_limited', 'POST', domains, late],
-    ['rate_limited', 'POST', domains, { ...late, ...compressed }],
-    ['rate_limited', 'GET', unknown, late],
-    ['rate_limited', 'GET', `${domains}?zzz=1`, late],
-  ],
-  '403 before 415, 413, 400, 404 and 422': [
-    ['insufficient_scope', 'POST', domains, { ...reader, ...compressed }],
-    ['insufficient_scope', 'POST', domains, { ...reader, ...tooLarge }],
-    ['insufficient_scope', 'POST', domains, { ...reader, ...badForm }],
-    ['insufficient_scope', 'DELETE', unknown, reader],
-    ['insufficient_scope', 'POST', domains, reader],
-  ],
-  '401, 429 and 403 before 400 of a condition or an Idempotency-Key, and before 412 and 304': [
-    malformed,
-    failing,
-  ].flatMap((headers): Case[] => [
-    ['missing_api_key', 'GET', `${domains}/1`, { ...open, headers }],
-    ['insufficient_scope', 'DELETE', `${domains}/1`, { ...reader, headers }],
-    ['insufficient_scope', 'POST', domains, { ...reader, headers }],
-    ['rate_limited', 'GET', `${domains}/1`, { ...late, headers }],
+  '401 before 429, 403, 415, 404 and 422': operations.flatMap(({ method, path }): Case[] => [
+    ['missing_api_key', method, `${unknownRecord(path)}?zzz=1`, { ...open, ...compressed }],
+    ['invalid_api_key', method, `${unknownRecord(path)}?zzz=1`, wrong],
   ]),
+  '429 before 403, 415, 404 and 422': operations.flatMap(({ method, path }): Case[] => [
+    ['rate_limited', method, `${unknownRecord(path)}?zzz=1`, late],
+    ['rate_limited', method, unknownRecord(path), { ...late, ...compressed }],
+  ]),
+  '403 before 415, 413, 400, 404 and 422': operations
+    .filter(({ scope }) => scope !== null && scope !== readScope)
+    .flatMap(({ method, path }) =>
+      [compressed, tooLarge, badForm, {}].map(
+        (request): Case => ['insufficient_scope', method, unknownRecord(path), { ...reader, ...request }],
+      ),
+    ),
+  '401, 429 and 403 before 400 of a condition or an Idempotency-Key, and before 412 and 304': operations.flatMap(
+    ({ method, path, scope }) =>
+      [malformed, failing].flatMap((headers): Case[] => [
+        ['missing_api_key', method, unknownRecord(path), { ...open, headers }],
+        ['rate_limited', method, unknownRecord(path), { ...late, headers }],
+        ...(scope === null || scope === readScope
+          ? []
+          : [['insufficient_scope', method, unknownRecord(path), { ...reader, headers }] as const]),
+      ]),
+  ),
   '415 before 413, and 413 before 400': [
     ['unsupported_media_type', 'POST', domains, compressed],
     ['body_too_large', 'POST', domains, { form: `name=%zz${large}` }],
@@ -95,17 +98,18 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ['body_too_large', method, path, { ...tooLarge, headers: malformed }],
     ['malformed_body', method, path, { ...badForm, headers: malformed }],
   ]),
-  '400 of a condition before 404': ['GET', 'PUT', 'PATCH', 'DELETE'].map(
-    (method): Case => ['malformed_request', method, unknown, { headers: malformed }],
-  ),
+  '400 of a condition before 404': operations
+    .filter(({ path, headers }) => headers?.includes('If-Match') && path.includes(':'))
+    .map(({ method, path }): Case => ['malformed_request', method, unknownRecord(path), { headers: malformed }]),
   '400 of an Idempotency-Key before 422': [['malformed_request', 'POST', domains, { ...other, headers: malformed }]],
-  '404 before 412 and 422': [
-    ['not_found', 'PATCH', unknown, { ...other, headers: failing }],
-    ...['PUT', 'PATCH'].flatMap((method): Case[] => [
-      ['not_found', method, unknown, other],
-      ['not_found', method, '/api/v1/spaces/999', other],
+  '404 before 412 and 422': operations
+    .filter(({ method, path }) => method.startsWith('P') && path.includes(':'))
+    .flatMap(({ method, path }): Case[] => [
+      ['not_found', method, unknownRecord(path), other],
+      ...(method === 'POST'
+        ? []
+        : [['not_found', method, unknownRecord(path), { ...other, headers: failing }] as const]),
     ]),
-  ],
   '412 before 422': [['precondition_failed', 'PATCH', `${domains}/1`, { ...other, headers: failing }]],
   '422 of the fields before 422 of the Idempotency-Key, and both before 409': [
     ['validation_failed', 'POST', domains, { form: invalid, headers: stored.headers }],

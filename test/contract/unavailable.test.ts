@@ -6,11 +6,10 @@ import { operations } from '../../src/app/operations.ts'
 import { databaseUnavailable, overloaded } from '../../src/errors.ts'
 import { Overload } from '../../src/http/overload.ts'
 import { startApp } from '../app.ts'
-import { changes } from '../changes.ts'
 import { type Answer, assertProblem, type Request } from '../client.ts'
-import { Browser } from '../dashboard.ts'
 import { failing } from '../failing-storage.ts'
 import { newPlace } from '../links-api.ts'
+import { prepareRequest } from '../requests.ts'
 
 let fault: unknown
 const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
@@ -28,14 +27,9 @@ async function whileThrowing(thrown: unknown, work: () => Promise<void>): Promis
 /** Every operation, with a valid request. */
 const requests: [method: string, path: string, request: Request][] = []
 const place = await newPlace(app)
-const site = { ...place, app, browser: new Browser(app), say: () => assert.fail('No command runs.') }
-for (const { id, method, path, file } of operations) {
-  const change = changes.find(({ operation }) => operation === id.replace(/ByPut$/, ''))
-  const prepared = await change?.prepare(site)
-  const headers = { 'content-type': 'text/csv' }
-  const valid = file === undefined ? { ...(prepared?.json && { json: prepared.json }) } : { body: 'url\n', headers }
-  const url = path.replace(/:\w+/g, String(prepared?.id ?? 1)) + (id === 'showStats' ? '?name=clicks' : '')
-  requests.push([method, `/api/v1${url}${prepared?.query ?? ''}`, { ...valid, key: place.key }])
+for (const operation of operations) {
+  const { path, query, request } = await prepareRequest(app, place, operation)
+  requests.push([operation.method, `/api/v1${path}${query}`, { ...request, key: place.key }])
 }
 
 /** Without requests whose work runs in threads, which have their own connections. */
