@@ -1,7 +1,7 @@
 /** A valid request for each operation of the API, from the registry of changes. */
 import assert from 'node:assert/strict'
 import type { Operation } from '../src/api/operations.ts'
-import { operations } from '../src/app/api.ts'
+import { operations } from '../src/app/operations.ts'
 import type { TestApp } from './app.ts'
 import { type Change, changes, type Prepared } from './changes.ts'
 import type { Request } from './client.ts'

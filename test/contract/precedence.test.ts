@@ -1,7 +1,7 @@
 /** Which of several errors is returned: each pair of neighbors in the order of the contract, for every operation where possible. */
 import assert from 'node:assert/strict'
 import { after, mock, test } from 'node:test'
-import { operations } from '../../src/app/api.ts'
+import { operations } from '../../src/app/operations.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import { failures } from '../../src/http/failures.ts'
 import { startApp } from '../app.ts'
