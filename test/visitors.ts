@@ -37,7 +37,7 @@ export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' 
 function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: number): ServedLink {
   return {
     id,
-    address: null,
+    addressId: null,
     disabled: false,
     active_period_start_at: null,
     active_period_end_at: null,

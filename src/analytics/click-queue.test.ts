@@ -18,7 +18,7 @@ const meterOf = ({ meters }: ClickQueue, name: string) => {
 
 function visit(link: number, more: Partial<Visit> = {}): Visit {
   const sent = { host: 'go.acme.com', userAgent: 'Firefox', referrer: '', languages: 'de', country: '', rule: null }
-  return { link, atMs: hourMs, class: 'person', isPrivate: false, address: '192.0.2.7', ...sent, count: 1, ...more }
+  return { link, atMs: hourMs, class: 'person', isPrivate: false, ipAddress: '192.0.2.7', ...sent, count: 1, ...more }
 }
 
 type Outcome = 'stored' | 'refused' | 'unknown' | 'dies' | 'dies late'
@@ -276,10 +276,10 @@ test('merges the oldest visits to counts without visitor data, and then drops cl
   assert.equal(writer.clicksOf(3), 0)
   const reduced = writer.kept.filter(({ isPrivate }) => isPrivate)
   assert.deepEqual(
-    reduced.map(({ link, count, address, host, userAgent, languages }) => [
+    reduced.map(({ link, count, ipAddress, host, userAgent, languages }) => [
       link,
       count,
-      address + host + userAgent + languages,
+      ipAddress + host + userAgent + languages,
     ]),
     [
       [1, 3, ''],

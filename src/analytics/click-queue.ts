@@ -257,13 +257,13 @@ function splitByLink(visits: readonly Visit[]): Visit[][] {
 function lengthOfBatch(visits: readonly Visit[], from: number): number {
   let [length, characters, days, lastLink, lastDay] = [0, 0, 0, -1, 0]
   for (let at = from; at < visits.length; at++) {
-    const { link, atMs, address, userAgent, referrer, languages, country } = visits[at] as Visit
+    const { link, atMs, ipAddress, userAgent, referrer, languages, country } = visits[at] as Visit
     const day = toUtcDay(atMs)
     if (link !== lastLink || day !== lastDay) days += 1
     if (length === batchSize || characters >= maxCharacters || days > maxDays) break
     ;[lastLink, lastDay] = [link, day]
     length += 1
-    characters += address.length + userAgent.length + referrer.length + languages.length + country.length
+    characters += ipAddress.length + userAgent.length + referrer.length + languages.length + country.length
   }
   return length
 }
@@ -272,7 +272,7 @@ function withoutFacts(visit: Visit): Visit {
   return {
     ...visit,
     isPrivate: true,
-    address: '',
+    ipAddress: '',
     host: '',
     userAgent: '',
     referrer: '',

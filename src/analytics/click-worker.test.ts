@@ -49,7 +49,7 @@ function visits(link: number, ...more: Partial<Visit>[]): Visit[] {
     country: '',
     rule: null,
   }
-  const usual: Visit = { link, atMs: 0, class: 'person', isPrivate: false, address: '8.8.8.8', ...sent, count: 1 }
+  const usual: Visit = { link, atMs: 0, class: 'person', isPrivate: false, ipAddress: '8.8.8.8', ...sent, count: 1 }
   return more.map((each) => ({ ...usual, ...each }))
 }
 
@@ -62,7 +62,7 @@ test('classifies visits, and stores each batch once', async (t) => {
     { isPrivate: true, rule },
     { class: 'bot', country: 'FR' },
   ] as const
-  const batch = visits(link, { rule }, { rule }, { address: '8.8.4.4', rule }, ...last)
+  const batch = visits(link, { rule }, { rule }, { ipAddress: '8.8.4.4', rule }, ...last)
   await worker.write(1, batch)
   await worker.write(1, batch)
   assert.equal((await keptTotals(storage))[0]?.clicks, 4)

@@ -16,7 +16,7 @@ import { type ClickOptions, Clicks } from './clicks.ts'
 import type { Bounds } from './maintenance.ts'
 
 const dayMs = 86_400_000
-const sent = { address: '', host: '', userAgent: '', referrer: '', languages: '', country: '', rule: null }
+const sent = { ipAddress: '', host: '', userAgent: '', referrer: '', languages: '', country: '', rule: null }
 
 /** Counts clicks, and collects the reported problems. */
 function newClicks(storage: ConstructorParameters<typeof Clicks>[0], options: Partial<ClickOptions> = {}) {

@@ -4,7 +4,7 @@ import { dayFrom } from '../forms/rules.ts'
 import { csvRow } from '../lib/csv.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { exportRecords, type Totals } from '../transfer/export.ts'
+import { exportRecords, type RecordCounts } from '../transfer/export.ts'
 import {
   checkedRecord,
   type Detail,
@@ -127,7 +127,7 @@ export async function* clickTexts(
   format: 'jsonl' | 'csv',
   dates: { readonly from: string | undefined; readonly to: string | undefined },
   shortUrl: ShortUrl,
-): AsyncGenerator<string, Totals> {
+): AsyncGenerator<string, RecordCounts> {
   const from = dayFrom(dates.from ?? '') ?? 0
   const to = dayFrom(dates.to ?? '') ?? Number.POSITIVE_INFINITY
   if (format === 'jsonl') return yield* exportRecords(db, account, [clicksOfPeriod(from, to, true)])

@@ -3,13 +3,13 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type ErrorCode, Failure, notFound } from '../errors.ts'
 import { readScheme, type Scheme, withScheme } from '../frame/document.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { program } from '../version.ts'
-import type { PublicAddress } from './routes.ts'
+import type { PublicUrl } from './routes.ts'
 
 const folder = new URL('../../docs/', import.meta.url)
 
@@ -27,14 +27,14 @@ const mediaTypes: Readonly<Record<string, string>> = {
 }
 
 /** Adds `/openapi.json` for programs, and for people `/docs`, the pages below it, and `/problems/{code}`. */
-export function documents(routes: Router, address: PublicAddress): void {
-  openApiDocument(routes, address)
+export function documents(routes: Router, publicUrl: PublicUrl): void {
+  openApiDocument(routes, publicUrl)
   documentation(routes)
   problemPages(routes)
 }
 
 /** The document has the URL of this instance, because generated clients need an absolute URL. */
-function openApiDocument(routes: Router, address: PublicAddress): void {
+function openApiDocument(routes: Router, publicUrl: PublicUrl): void {
   const texts = new Map<'text', Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
 
@@ -45,7 +45,7 @@ function openApiDocument(routes: Router, address: PublicAddress): void {
     return cached(compressed, url, () => staticContent(json, text))
   }
 
-  routes.add('GET', '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
+  routes.add('GET', '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(publicUrl(exchange))))
 }
 
 /** The API reference at `/docs`, and below it the pages of `docs/`, scripts and styles. */
@@ -54,7 +54,7 @@ function documentation(routes: Router): void {
   const files = new Map<string, Promise<StaticContent>>()
 
   /** Without a file, the failure is `route_not_found`. */
-  async function sendFile(exchange: Exchange, path: string): Promise<Outcome> {
+  async function sendFile(exchange: Exchange, path: string): Promise<HandlerResult> {
     if (!paths.has(path))
       return new Failure('route_not_found', 'The documentation has no such file. The API reference begins at /docs.')
     const type = mediaTypes[path.slice(path.lastIndexOf('.') + 1)]
@@ -113,7 +113,7 @@ function withSlashes(path: string): string {
   return path.replaceAll('\\', '/')
 }
 
-function redirect(exchange: Exchange): Outcome {
+function redirect(exchange: Exchange): HandlerResult {
   addHeader(exchange, 'location', '/docs')
   return send(exchange, 302)
 }

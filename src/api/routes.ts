@@ -3,7 +3,7 @@ import { requireScope } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
 import { type PageQuery, toPageRequest } from '../forms/list-query.ts'
 import { readCondition } from '../http/conditions.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
 import { addHeader, formatEntityTag, type Sent, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
@@ -30,7 +30,7 @@ import {
 import type { RateLimits } from './rate-limit.ts'
 import { findWarnings } from './warnings.ts'
 
-export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<HandlerResult>
 
 /** The routes of the API: for requests with a key, or for commands in this process. */
 export interface Api {
@@ -43,21 +43,25 @@ export interface Api {
   /** Returns the absolute URL of an operation with the path parameters of the request. */
   urlOf(exchange: Exchange, operation: Operation): string
   /** Returns the absolute URL of the dashboard and the API, without a trailing slash. */
-  baseOf: PublicAddress
+  baseOf: PublicUrl
 }
 
 interface ApiParts {
   readonly routes: Router
   readonly keyring: Keyring
   readonly rateLimits: RateLimits
-  readonly address: PublicAddress
+  readonly publicUrl: PublicUrl
   readonly semaphores: { readonly largeResponses: Semaphore }
 }
 
 /** Returns the routes of the API, which require a key and a scope. */
-export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: ApiParts): Api {
+export function apiRoutes({ routes, keyring, rateLimits, publicUrl, semaphores }: ApiParts): Api {
   /** Checks the key, the rate limit, the scope and the body, in this order, before the handler runs. */
-  async function serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
+  async function serve(
+    exchange: Exchange,
+    { scope, body }: Operation,
+    handler: OperationHandler,
+  ): Promise<HandlerResult> {
     addHeader(exchange, 'cache-control', 'private, no-cache')
     const token = bearerToken(exchange.headers.authorization)
     const key = token instanceof Failure ? token : await keyring.identify(token)
@@ -81,8 +85,8 @@ export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: 
     countRows: (exchange, { id }, rows) =>
       id === null ? undefined : rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
     inTurn: ({ account }, work) => semaphores.largeResponses.run(work, String(account)),
-    baseOf: address,
-    urlOf: (exchange, operation) => address(exchange) + pathTo(operation, exchange.params),
+    baseOf: publicUrl,
+    urlOf: (exchange, operation) => publicUrl(exchange) + pathTo(operation, exchange.params),
   }
 }
 
@@ -108,10 +112,10 @@ export const missingKey = new Failure(
 const emptyHeader = new Failure('invalid_api_key', 'The Authorization header holds no API key.')
 
 /** Returns the public address of the API for links in responses, without a trailing slash. */
-export type PublicAddress = (exchange: Exchange) => string
+export type PublicUrl = (exchange: Exchange) => string
 
 /** Returns `baseUrl` for every request, or if it is null, the address that the request was sent to. */
-export function publicAddress(baseUrl: string | null): PublicAddress {
+export function publicUrl(baseUrl: string | null): PublicUrl {
   if (baseUrl !== null) return () => baseUrl
   return ({ protocol, host, request }) => `${protocol.toLowerCase()}://${host || formatAddress(request.socket)}`
 }

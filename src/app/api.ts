@@ -6,7 +6,7 @@ import { documents } from '../api/docs.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
 import { ownKeyRoute } from '../api/own-key.ts'
 import { RateLimits } from '../api/rate-limit.ts'
-import { apiRoutes, publicAddress } from '../api/routes.ts'
+import { apiRoutes, publicUrl } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { expireEvents } from '../events/retention.ts'
@@ -81,8 +81,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const batches = batchWorker(options, shared, actions.links)
   const imports = buildImports(options, actions.links, reversals)
   const router = new Router(apiFallback(rateLimits, cors))
-  const dashboardUrl = publicAddress(options.baseUrl)
-  const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })
+  const dashboardUrl = publicUrl(options.baseUrl)
+  const api = apiRoutes({ routes: router, keyring, rateLimits, publicUrl: dashboardUrl, semaphores })
   healthRoute(router, storage)
   documents(router, dashboardUrl)
   const explain = explainer(storage, shortUrl)

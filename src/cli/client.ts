@@ -10,7 +10,7 @@ import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
-import { findAddresses } from '../instance/store.ts'
+import { findInstanceUrls } from '../instance/store.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { explainer } from '../redirect/explain.ts'
 import type { Storage } from '../storage/port.ts'
@@ -127,7 +127,7 @@ export async function withClient<T>(
   { db, actor, terminal }: { readonly db: Storage; readonly actor: Actor; readonly terminal: Terminal },
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const { base_url, short_url } = await findAddresses(db)
+  const { base_url, short_url } = await findInstanceUrls(db)
   const shortUrl = shortUrls(readShortUrlTemplate(short_url))
   const { actions, reversals } = await openActions(db)
   const idempotentRequests = new IdempotentRequests(db)

@@ -4,13 +4,13 @@ import { connect } from 'node:net'
 import type { Writable } from 'node:stream'
 import { readOwnUrl, readShortUrlTemplate } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
-import { findAddresses } from '../instance/store.ts'
+import { findInstanceUrls } from '../instance/store.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 
 /** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
 export async function ownShortUrls(db: Db): Promise<ShortUrl> {
-  const { short_url } = await findAddresses(db)
+  const { short_url } = await findInstanceUrls(db)
   return shortUrls(readShortUrlTemplate(short_url))
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { newPlace } from '../../test/command-line.ts'
-import { storeAddresses } from '../instance/store.ts'
+import { storeInstanceUrls } from '../instance/store.ts'
 import { findSession, signInByToken } from '../sessions/store.ts'
 
 for (const engine of ['sqlite', 'postgres'] as const) {
@@ -85,7 +85,7 @@ test('says on stderr that nothing listens, and prints nothing there if a server 
   t.after(() => server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  await storeAddresses(storage, { short_url: 'https://{domain}', base_url: `http://localhost:${port}` })
+  await storeInstanceUrls(storage, { short_url: 'https://{domain}', base_url: `http://localhost:${port}` })
   assert.equal((await run('login-link')).stderr, '')
   server.close()
   const { code, stderr } = await run('login-link')

@@ -19,7 +19,7 @@ import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
 import { rowRecord } from '../imports/shown.ts'
 import { sourceNames } from '../imports/source-names.ts'
 import type { StoredImport } from '../imports/store.ts'
-import { findAddresses } from '../instance/store.ts'
+import { findInstanceUrls } from '../instance/store.ts'
 import { formatCount, quantity } from '../lib/format.ts'
 import { findLinkDomain } from '../links/store.ts'
 import { DomainChecks } from '../reachability/checks.ts'
@@ -237,7 +237,7 @@ function responseOf({
 
 /** Returns the DNS records to change for the hosts of an import. */
 async function dnsOf({ db, account }: ReportContext, id: number, proof: Import['proof']): Promise<string> {
-  const publicHost = URL.parse(readOwnUrl((await findAddresses(db)).base_url) ?? '')?.hostname ?? null
+  const publicHost = URL.parse(readOwnUrl((await findInstanceUrls(db)).base_url) ?? '')?.hostname ?? null
   const checks = new DomainChecks({ storage: db, shortUrl: await ownShortUrls(db) })
   const lines = new Set<string>()
   for (const { host, domain_id } of await findHosts(db, account, id)) {

@@ -1,4 +1,4 @@
-import { findAddresses } from '../instance/store.ts'
+import { findInstanceUrls } from '../instance/store.ts'
 import { ensureOwner } from '../members/store.ts'
 import { insertLoginToken, loginLifetimeMs } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
@@ -34,7 +34,7 @@ export const loginLinkCommand = accountCommand({
 stored at its last start. If nothing is listening there, the command prints a warning on stderr.`,
   run: async (db, { member, json: isJson }, actor, terminal) => {
     const { account } = actor
-    const base = dashboardUrl((await findAddresses(db)).base_url)
+    const base = dashboardUrl((await findInstanceUrls(db)).base_url)
     const now = Date.now()
     const id =
       member === undefined

@@ -12,7 +12,7 @@ import { linkTransfer } from '../links/transfer.ts'
 import { resourceNames } from '../resources.ts'
 import { spaceTransfer } from '../spaces/transfer.ts'
 import { tagTransfer } from '../tags/transfer.ts'
-import { exportRecords, type Totals } from '../transfer/export.ts'
+import { exportRecords, type RecordCounts } from '../transfer/export.ts'
 import { type Imported, importRecords } from '../transfer/import.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
@@ -108,12 +108,12 @@ links with the same domain and alias. Rejected lines are listed on stderr, and t
 
 /** Writes an export to the file, by default standard output, and its totals to stderr. Throws `StartupFailure`. */
 export async function writeExport(
-  texts: AsyncGenerator<string, Totals>,
+  texts: AsyncGenerator<string, RecordCounts>,
   file: string | undefined,
   force: boolean,
   { out, err }: Terminal,
 ): Promise<''> {
-  let totals: Totals = {}
+  let totals: RecordCounts = {}
   const source = async function* () {
     totals = yield* texts
   }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Failure } from '../errors.ts'
 import { frameStyles } from '../frame/document.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 
 /** The stylesheets after the shared ones, in cascade order. */
@@ -52,7 +52,7 @@ function textOf(file: string): string {
 }
 
 /** Returns the handler of `/app/static/:version/:name`. Files are compressed on the first request. */
-export function assetHandler(): (exchange: Exchange) => Promise<Outcome> {
+export function assetHandler(): (exchange: Exchange) => Promise<HandlerResult> {
   let files: Promise<ReadonlyMap<string, StaticContent>> | undefined
   return async (exchange) => {
     const { version, name = '' } = exchange.params

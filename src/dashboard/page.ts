@@ -3,7 +3,7 @@
 import type { Actor, NeededScope } from '../access/actor.ts'
 import { Failure, found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Session } from '../sessions/session.ts'
 import type { FrameContent } from './frame.ts'
@@ -60,7 +60,7 @@ export interface Pages {
   /** Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. */
   get(path: string, scope: PageScope, page: PageHandler): void
   /** Adds a file, such as an image, for GET. The handler sends the response. */
-  getFile(path: string, scope: PageScope, handler: (request: PageRequest) => Promise<Outcome>): void
+  getFile(path: string, scope: PageScope, handler: (request: PageRequest) => Promise<HandlerResult>): void
   /** Adds a page for a form, which has at most 200 fields by default. */
   post(path: string, scope: PageScope, page: PageHandler, maxFields?: number): void
   /** Adds a page for a form with files, whose values are a `Buffer`. */

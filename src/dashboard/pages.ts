@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts'
 import { readScheme } from '../frame/document.ts'
 import { receiveBody } from '../http/body.ts'
 import { addEntityTag, readCondition } from '../http/conditions.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
 import type { Html } from '../http/html.ts'
 import { isMultipart, parseMultipart } from '../http/multipart.ts'
@@ -87,12 +87,12 @@ export class PageServer implements Pages {
     )
   }
 
-  getFile(path: string, scope: NeededScope | null, handler: (request: PageRequest) => Promise<Outcome>): void {
+  getFile(path: string, scope: NeededScope | null, handler: (request: PageRequest) => Promise<HandlerResult>): void {
     this.#addRead(path, permitted(scope, handler))
   }
 
   /** Adds a handler for GET. A path with a final slash redirects to the path without it. */
-  #addRead(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
+  #addRead(path: string, handler: (request: PageRequest) => Promise<HandlerResult>): void {
     this.publicRoute('GET', path, async (exchange) => {
       const [, page, query = ''] = /^([^?]*[^?/])\/+(\?.*)?$/s.exec(exchange.target) ?? []
       if (page !== undefined) return this.redirect(exchange, new Redirect(page + query))
@@ -162,7 +162,7 @@ export class PageServer implements Pages {
   /** Adds a handler for a form that needs no session. */
   publicPost(
     path: string,
-    handler: (exchange: Exchange, fields: Fields) => Promise<Outcome>,
+    handler: (exchange: Exchange, fields: Fields) => Promise<HandlerResult>,
     maxBytes = maxPublicFormBytes,
   ): void {
     this.publicRoute('POST', path, async (exchange) => {
@@ -172,7 +172,7 @@ export class PageServer implements Pages {
   }
 
   /** Adds a handler that needs no session. Rejects forms of other sites. Failures become error pages. */
-  publicRoute(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
+  publicRoute(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<HandlerResult>): void {
     const { router, dashboardUrl } = this.#services
     const checked = async (exchange: Exchange) =>
       (method === 'POST' ? crossSiteFailure(exchange, dashboardUrl(exchange)) : undefined) ?? handler(exchange)
@@ -213,7 +213,7 @@ export class PageServer implements Pages {
     return sendText(exchange, status, page.text)
   }
 
-  async #answer(request: PageRequest, page: PageHandler): Promise<Outcome> {
+  async #answer(request: PageRequest, page: PageHandler): Promise<HandlerResult> {
     const { exchange, session } = request
     const shown = await contentOrFailure(request, page)
     if (shown instanceof Redirect) return this.redirect(exchange, shown)

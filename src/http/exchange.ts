@@ -8,10 +8,10 @@ import type { Proxies } from './proxies.ts'
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Sends the response, or returns or throws the failure to respond with. */
-export type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>
+export type Handler = (exchange: Exchange) => HandlerResult | Promise<HandlerResult>
 
 /** A failure to respond with; undefined if the response has been sent. */
-export type Outcome = Failure | undefined
+export type HandlerResult = Failure | undefined
 
 export interface RouteOptions {
   /** Whether requests are served under overload and beyond the connection limit, as a health check must be. */

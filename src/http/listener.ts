@@ -4,7 +4,14 @@ import { type Socket, Server as TcpServer } from 'node:net'
 import { Failure, overloaded } from '../errors.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { Connections } from './connections.ts'
-import { Exchange, type ExchangeContext, type Handler, type Match, newRequestId, type Outcome } from './exchange.ts'
+import {
+  Exchange,
+  type ExchangeContext,
+  type Handler,
+  type HandlerResult,
+  type Match,
+  newRequestId,
+} from './exchange.ts'
 import { toFailure } from './failures.ts'
 import type { Overload } from './overload.ts'
 import { checkRequest, headersTooLarge, isUpgrade, maxHeadBytes, useOriginForm } from './request-head.ts'
@@ -117,7 +124,7 @@ export class Listener {
 
 /** Runs the handler, and responds with the failure that it returns or throws. A synchronous handler costs no promise. */
 function handle(exchange: Exchange, handler: Handler): void {
-  const end = (failure: Outcome) => failure && fail(exchange, failure)
+  const end = (failure: HandlerResult) => failure && fail(exchange, failure)
   try {
     const outcome = handler(exchange)
     if (outcome instanceof Promise) outcome.then(end).catch((error) => fail(exchange, error))

@@ -1,13 +1,22 @@
 import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type { Exchange, FailureFormatter, Handler, Match, Method, Outcome, Route, RouteOptions } from './exchange.ts'
+import type {
+  Exchange,
+  FailureFormatter,
+  Handler,
+  HandlerResult,
+  Match,
+  Method,
+  Route,
+  RouteOptions,
+} from './exchange.ts'
 import { parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './request-head.ts'
 
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Handles requests without a route. `methods` are the methods of the path, if it has any. */
-export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
+export type Fallback = (exchange: Exchange, methods: readonly Method[]) => HandlerResult
 
 export class Router {
   /** Every method of every route, for tests that compare the routes with the documents. */
@@ -60,7 +69,7 @@ export class Router {
     return target.startsWith(path) && /^(?:$|[/?])/.test(target.slice(path.length)) ? route : this.#fallback
   }
 
-  #respondWithout(exchange: Exchange, fallback: Fallback): Outcome {
+  #respondWithout(exchange: Exchange, fallback: Fallback): HandlerResult {
     const found = methods.map((method) => this.#lookUp(method, exchange.target))
     if (found.some((match) => match?.store === null)) return malformedPath
     return fallback(

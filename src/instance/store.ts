@@ -5,17 +5,17 @@ import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 
 /** The template of short URLs, and the URL of the dashboard. Both are null before the first start of a server. */
-export type InstanceAddresses = Readonly<Pick<Row<'instance'>, 'short_url' | 'base_url'>>
+export type InstanceUrls = Readonly<Pick<Row<'instance'>, 'short_url' | 'base_url'>>
 
-/** Finds the addresses of the server that started last. */
-export async function findAddresses(db: Db): Promise<InstanceAddresses> {
+/** Finds the URLs of the server that started last. */
+export async function findInstanceUrls(db: Db): Promise<InstanceUrls> {
   const [row] = await db.execute(query.selectFrom('instance').select(['short_url', 'base_url']))
-  return row as InstanceAddresses
+  return row as InstanceUrls
 }
 
-/** Stores the addresses at the start of the server if they have changed. */
-export async function storeAddresses(db: Db, { short_url, base_url }: InstanceAddresses): Promise<void> {
-  const stored = await findAddresses(db)
+/** Stores the URLs at the start of the server if they have changed. */
+export async function storeInstanceUrls(db: Db, { short_url, base_url }: InstanceUrls): Promise<void> {
+  const stored = await findInstanceUrls(db)
   if (stored.short_url === short_url && stored.base_url === base_url) return
   await db.execute(query.updateTable('instance').set({ short_url, base_url }))
 }

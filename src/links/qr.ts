@@ -8,7 +8,7 @@ import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { integer, oneOf } from '../forms/rules.ts'
 import { addEntityTag, type Condition, readCondition } from '../http/conditions.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, formatDisposition, send } from '../http/response.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -111,7 +111,7 @@ export async function sendQr(
   exchange: Exchange,
   { name: file, shortUrl, query: sent, disposition, headers = {}, ...request }: QrRequest,
   condition: Condition | null,
-): Promise<Outcome> {
+): Promise<HandlerResult> {
   const image = await drawQr(shortUrl, sent, request.style)
   if (image instanceof Failure) return image
   const { format, picture, hasLogo } = image

@@ -5,7 +5,7 @@ import { Countries } from '../analytics/capture/countries.ts'
 import { type App, buildApp } from '../app/app.ts'
 import { type Config, type ListenerName, readConfig } from '../config/config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
+import { type InstanceUrls, storeInstanceUrls } from '../instance/store.ts'
 import { loadOidcLibraries } from '../sign-in/oidc/client.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
@@ -111,9 +111,9 @@ function reportPorts(listeners: Listeners): void {
 }
 
 /** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */
-async function recordAddresses(storage: Storage, addresses: InstanceAddresses, logger: Logger): Promise<void> {
+async function recordAddresses(storage: Storage, addresses: InstanceUrls, logger: Logger): Promise<void> {
   try {
-    await storeAddresses(storage, addresses)
+    await storeInstanceUrls(storage, addresses)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     logger.warn({ err: error }, 'the URLs of this server could not be stored; commands may print old URLs')

@@ -87,7 +87,7 @@ test('caches all domains, and a link after its first visit', async (t) => {
     { ...link },
     {
       id,
-      address: 1,
+      addressId: 1,
       alias: 'Sale',
       disabled: false,
       active_period_start_at: null,

@@ -147,7 +147,7 @@ function toVisitor(
   }
   const atMs = at === null ? Date.now() : Date.parse(at)
   const request = { method: 'GET', headers, isHttps: false, atMs }
-  const parts = { query: query ?? '', address: '', countryHeader: 'country', hasSentForm: false }
+  const parts = { query: query ?? '', ipAddress: '', countryHeader: 'country', hasSentForm: false }
   return new Visitor({ ...request, ...parts }, sources)
 }
 

@@ -9,7 +9,7 @@ import type { Visitor } from './visitor.ts'
 import type { VisitorSources } from './visitor-sources.ts'
 
 /** A place that this server serves. */
-export interface Place {
+export interface ServedPlace {
   readonly domain: ServedDomain
   readonly path: VisitedPath
   /** The link at the path. */
@@ -50,7 +50,7 @@ export class Loops {
    * `forwarded` is the query that the redirect forwards.
    */
   isLoop(
-    start: Place,
+    start: ServedPlace,
     redirect: PreparedRedirect,
     forwarded: string,
     host: string,
@@ -60,7 +60,7 @@ export class Loops {
     return first === undefined ? false : this.#returnsTo(start, first, host, visitor)
   }
 
-  async #returnsTo(start: Place, first: Found, host: string, visitor: Visitor): Promise<boolean> {
+  async #returnsTo(start: ServedPlace, first: Found, host: string, visitor: Visitor): Promise<boolean> {
     const ticks = new Ticks()
     let at = await first
     for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
@@ -88,7 +88,7 @@ export class Loops {
 }
 
 /** A link has several addresses. Without the query: no link redirects to itself with another query. */
-function isSame(one: Place, other: Place): boolean {
+function isSame(one: ServedPlace, other: ServedPlace): boolean {
   if (one.link !== null || other.link !== null) return one.link?.id === other.link?.id
   return JSON.stringify([one.domain.id, one.path]) === JSON.stringify([other.domain.id, other.path])
 }

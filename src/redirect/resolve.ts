@@ -1,7 +1,7 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
 import { statusOf } from '../links/link.ts'
 import type { AppLinkField } from '../names/app-links.ts'
-import { type Decision, decide, noRule } from '../rules/decide.ts'
+import { decide, noRule, type RuleDecision } from '../rules/decide.ts'
 import { fallbackRedirect, maxLocationLength, type PreparedRedirect, withQuery } from './redirects.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
@@ -26,7 +26,7 @@ export interface LinkRedirect {
   readonly kind: 'redirect'
   readonly link: ServedLink
   readonly redirect: PreparedRedirect
-  readonly decision: Decision
+  readonly decision: RuleDecision
 }
 
 /** Decides how a visitor's request for a path of the domain is answered. `link` is the link of the path. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
 import { Listener, type ListenerOptions } from '../http/listener.ts'
 import { requireHost } from '../http/request-head.ts'
@@ -50,7 +50,7 @@ export function redirectServer(options: RedirectServerOptions): Listener {
 const fingerprintTarget = `/${fingerprintPath}`
 
 /** Sends the fingerprint, which shows that the domain resolves to this instance. Not counted as a visit. */
-function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
+function sendFingerprint(exchange: Exchange, databaseId: string): HandlerResult {
   const { method } = exchange
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, ['GET', 'HEAD'])
   addHeaders(exchange, { ...noStoreHeaders, 'content-type': 'text/plain; charset=utf-8' })

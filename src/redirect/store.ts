@@ -21,7 +21,7 @@ export interface ServedDomain extends Readonly<Pick<Row<'domains'>, (typeof doma
 export interface ServedLink extends Lifetime {
   readonly id: number
   /** The id of the address at which the link was found; null if it was found by its id. */
-  readonly address: number | null
+  readonly addressId: number | null
   /** The alias of that address. */
   readonly alias: string
   /** The clicks when the link was read. Becomes `clicks_limit` when the limit is found to be reached. 0 without a limit. */
@@ -50,7 +50,7 @@ const links = query
 
 type FoundLink = Row<'links'> & { readonly clicks: number; readonly time_zones: string | null }
 type VisitedLink = FoundLink & {
-  readonly address: number
+  readonly address_id: number
   readonly visited: string
   readonly is_exact: number
 }
@@ -74,7 +74,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
     const ofSpelling = (exact: 0 | 1) =>
       query
         .selectFrom('addresses')
-        .select(['link_id', 'id as address', 'alias as visited', 'exact as is_exact'])
+        .select(['link_id', 'id as address_id', 'alias as visited', 'exact as is_exact'])
         .where('domain_id', '=', domain)
         .where('alias_folded', '=', folded)
         .where('exact', '=', sql.lit(exact))
@@ -82,7 +82,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
       .selectFrom(ofSpelling(0).unionAll(ofSpelling(1)).as('addresses'))
       .innerJoin('links', 'links.id', 'addresses.link_id')
       .selectAll('links')
-      .select(['address', 'visited', 'is_exact', clicks.as('clicks'), timeZones.as('time_zones')])
+      .select(['address_id', 'visited', 'is_exact', clicks.as('clicks'), timeZones.as('time_zones')])
       .orderBy(sql`case when is_exact = 0 then 1 when visited = ${alias} then 0 else 2 end`)
       .limit(2)
   }
@@ -91,7 +91,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
   const [row] = rows
   const isFound = row !== undefined && (row.is_exact === 0 || row.visited === alias)
   return {
-    link: isFound ? servedLink({ ...row, alias: row.visited }, row.address) : null,
+    link: isFound ? servedLink({ ...row, alias: row.visited }, row.address_id) : null,
     ignoresCase: rows.length === 0 || (rows.length === 1 && row?.is_exact === 0),
   }
 }
@@ -103,12 +103,12 @@ export async function findServedLinkById(db: Db, account: number, id: number) {
   return row === undefined || domain === undefined ? undefined : { link: servedLink(row), domain }
 }
 
-function servedLink(row: FoundLink, address: number | null = null): ServedLink {
+function servedLink(row: FoundLink, addressId: number | null = null): ServedLink {
   const { redirect_status: status } = row
   const ofRules = ruleDestinations(parseRules(row)).map(({ url }) => prepareRedirect(url, status))
   return {
     id: row.id,
-    address,
+    addressId,
     alias: row.alias,
     disabled: row.disabled === 1,
     active_period_start_at: row.active_period_start_at,

@@ -8,7 +8,7 @@ const parts = {
   method: 'GET',
   headers: {},
   isHttps: false,
-  address: '',
+  ipAddress: '',
   countryHeader: null,
   atMs: 0,
   hasSentForm: false,

@@ -19,7 +19,7 @@ type Sources = Pick<VisitorSources, 'countries' | 'findSalt'>
 
 /** A request, or what `explain` assumes. */
 export interface VisitorParts extends ClassifiedRequest {
-  readonly address: string
+  readonly ipAddress: string
   /** The header with the country, in lower case; null if there is none. */
   readonly countryHeader: string | null
   /** The query of the visited URL. */
@@ -73,7 +73,7 @@ export class Visitor implements RuleVisitor {
   get country(): string | null {
     if (this.#country === undefined) {
       const header = this.#countryHeader
-      this.#country = header === '' ? (this.#sources.countries?.of(this.#address, '') ?? null) : countryIn(header)
+      this.#country = header === '' ? (this.#sources.countries?.of(this.#ipAddress, '') ?? null) : countryIn(header)
     }
     return this.#country
   }
@@ -100,18 +100,18 @@ export class Visitor implements RuleVisitor {
   draw(link: number, calendar: Calendar): number {
     const salt = this.isPrivate ? undefined : this.#sources.findSalt(calendar.hourAt(this.atMs).dayStartMs)
     if (salt === undefined) return randomInt(2 ** 32) / 2 ** 32
-    return hashToFraction({ link, address: this.#address, userAgent: this.userAgent }, salt)
+    return hashToFraction({ link, ipAddress: this.#ipAddress, userAgent: this.userAgent }, salt)
   }
 
   /** Returns the visit to a link of a host, as analytics counts it. `rule` decided the destination. */
-  visitTo(link: Pick<ServedLink, 'id' | 'address'>, host: string, rule: string | null): Visit {
+  visitTo(link: Pick<ServedLink, 'id' | 'addressId'>, host: string, rule: string | null): Visit {
     return {
       link: link.id,
-      addressId: link.address,
+      addressId: link.addressId,
       atMs: this.atMs,
       class: this.class,
       isPrivate: this.isPrivate,
-      address: this.#address,
+      ipAddress: this.#ipAddress,
       host,
       userAgent: this.userAgent,
       referrer: cut(this.#parts.headers.referer, maxReferrer),
@@ -123,8 +123,8 @@ export class Visitor implements RuleVisitor {
     }
   }
 
-  get #address(): string {
-    return cut(this.#parts.address, maxShort)
+  get #ipAddress(): string {
+    return cut(this.#parts.ipAddress, maxShort)
   }
 
   get #languages(): string {

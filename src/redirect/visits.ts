@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Visit } from '../analytics/capture/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../http/exchange.ts'
 import { parseForm } from '../http/form-encoding.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
 import type { AppLinkField, AppLinks } from '../names/app-links.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { nameInStatistics } from '../rules/decide.ts'
 import type { Directory } from './directory.ts'
-import { Loops, type Place } from './loops.ts'
+import { Loops, type ServedPlace } from './loops.ts'
 import { linkNotFound, noHomepage, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
 import { type PasswordSemaphores, Passwords } from './passwords.ts'
 import { fallbackRedirect, noStoreHeaders, type PreparedRedirect, redirectTo, sendRedirect } from './redirects.ts'
@@ -66,7 +66,7 @@ export interface VisitOptions {
 }
 
 /** A request to a domain of the instance. */
-interface VisitedAddress extends Place {
+interface VisitedAddress extends ServedPlace {
   readonly exchange: Exchange
   readonly query: string
 }
@@ -75,7 +75,7 @@ interface VisitRequest extends VisitedAddress {
   readonly visitor: Visitor
 }
 
-type Response = Outcome | Promise<Outcome>
+type Response = HandlerResult | Promise<HandlerResult>
 
 const maxFormBytes = 4 * 1024
 
@@ -111,10 +111,10 @@ export class Visits {
   }
 
   #readVisitor({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
-    const { method, headers, clientAddress: address, protocol } = exchange
+    const { method, headers, clientAddress: ipAddress, protocol } = exchange
     const { countryHeader, sources } = this.#options
     const request = { method, headers, isHttps: protocol === 'https', atMs: Date.now() }
-    return new Visitor({ ...request, address, countryHeader, query, hasSentForm }, sources)
+    return new Visitor({ ...request, ipAddress, countryHeader, query, hasSentForm }, sources)
   }
 
   #answerTo(visit: VisitRequest): Response {
@@ -174,7 +174,7 @@ export class Visits {
     })
   }
 
-  async #redirectWithinLimit(visit: VisitRequest, to: LinkRedirect, click: Visit): Promise<Outcome> {
+  async #redirectWithinLimit(visit: VisitRequest, to: LinkRedirect, click: Visit): Promise<HandlerResult> {
     return (await this.#options.takeClick(click))
       ? this.#sendLinkRedirect(visit, to)
       : this.#respondUsedUp(visit, to.link)
@@ -185,7 +185,7 @@ export class Visits {
     return this.#respond(visit, expired(link, visit.domain))
   }
 
-  #sendLinkRedirect({ exchange, query, visitor }: VisitRequest, to: LinkRedirect): Outcome {
+  #sendLinkRedirect({ exchange, query, visitor }: VisitRequest, to: LinkRedirect): HandlerResult {
     const { redirect } = to
     const status = visitor.hasSentForm ? 303 : redirect.status
     const location = buildLocation(to, query)
@@ -208,7 +208,7 @@ export class Visits {
     return isLoop.then((found) => (found ? this.#counted('loop', missingAt(visit)) : respond()))
   }
 
-  async #unlock(asked: VisitRequest): Promise<Outcome> {
+  async #unlock(asked: VisitRequest): Promise<HandlerResult> {
     const { exchange, domain, path } = asked
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
@@ -232,7 +232,7 @@ export class Visits {
     return isUsedUp.then((found) => (found ? this.#respondUsedUp(visit, link) : this.#sendPreview(visit, link)))
   }
 
-  #sendPreview({ exchange, domain }: VisitRequest, link: ServedLink): Outcome {
+  #sendPreview({ exchange, domain }: VisitRequest, link: ServedLink): HandlerResult {
     addHeaders(exchange, pageHeaders)
     const shortUrl = this.#options.shortUrl(domain.name, link.alias)
     return this.#counted('preview', send(exchange, 200, previewPage(link, shortUrl)))

@@ -25,7 +25,7 @@ export interface ReadyRules {
 }
 
 /** The decision for a visitor. */
-export interface Decision {
+export interface RuleDecision {
   /** The index among the link's destinations: 0 is the link's URL, and those of the rules follow in their order. */
   readonly destination: number
   /** The name of the rule; null for the link's URL. */
@@ -35,7 +35,7 @@ export interface Decision {
 }
 
 /** The decision for visitors who match no rule, and for bots and previews. */
-export const noRule: Decision = { destination: 0, rule: null, variant: null }
+export const noRule: RuleDecision = { destination: 0, rule: null, variant: null }
 
 /** Returns the rules of a stored link; null if it has none. `timeZones` are those of its account. */
 export function readyRules(stored: string | null, timeZones: string): ReadyRules | null {
@@ -67,7 +67,7 @@ function createTest(rule: Conditions, name: ConditionName): Test {
 }
 
 /** Returns the decision for a visitor. `draw` returns a number from 0 up to 1. */
-export function decide({ calendar, rules }: ReadyRules, visitor: RuleVisitor, draw: () => number): Decision {
+export function decide({ calendar, rules }: ReadyRules, visitor: RuleVisitor, draw: () => number): RuleDecision {
   const time = toLocalTime(calendar, visitor.atMs)
   for (const { name, tests, destination, weights } of rules) {
     if (!tests.every(([, passes]) => passes(visitor, time))) continue
@@ -98,7 +98,7 @@ export function failedConditions({ calendar, rules }: ReadyRules, visitor: RuleV
 }
 
 /** Returns how statistics name a decision; null for the link's URL. */
-export function nameInStatistics({ rule, variant }: Decision): string | null {
+export function nameInStatistics({ rule, variant }: RuleDecision): string | null {
   return rule === null || variant === null ? rule : variantName(rule, variant)
 }
 

@@ -36,7 +36,7 @@ describe('variants of visitors', () => {
   const visitorsFrom = (first: number) =>
     Array.from({ length: count }, (_, n) => ({
       link: 1 + (first % 7),
-      address: addressOf(first + n),
+      ipAddress: addressOf(first + n),
       userAgent: agents[n % agents.length] as string,
     }))
 
@@ -64,7 +64,7 @@ describe('variants of visitors', () => {
   test('are independent for the links of a visitor', () => {
     const salt = randomBytes(16)
     const both = Array.from({ length: count }, (_, n) => n).filter((n) => {
-      const [one, two] = [1, 2].map((link) => hashToFraction({ link, address: addressOf(n), userAgent: '' }, salt))
+      const [one, two] = [1, 2].map((link) => hashToFraction({ link, ipAddress: addressOf(n), userAgent: '' }, salt))
       return pickByWeight([50, 50], one as number) === pickByWeight([50, 50], two as number)
     })
     assertShare(both.length, count, 0.5)

@@ -299,7 +299,7 @@ for (const open of [onSqlite, onPostgres]) {
       t.after(() => storage.close())
       const visit = async (domain: number, alias: string) => {
         const { link, ignoresCase } = await findServedLink(storage, domain, alias)
-        return [link?.id, link?.address, ignoresCase]
+        return [link?.id, link?.addressId, ignoresCase]
       }
       assert.deepEqual(await visit(1, 'sale'), [1, 5, false])
       assert.deepEqual(await visit(1, 'SALE'), [2, 6, false])

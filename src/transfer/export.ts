@@ -8,7 +8,7 @@ import type { Detail, Members, Transferable } from './transferable.ts'
 export const formatVersion = 1
 
 /** Counts of records by plural name. */
-export type Totals = Readonly<Record<string, number>>
+export type RecordCounts = Readonly<Record<string, number>>
 
 /** Settings of the account in the header of a complete export. */
 interface Settings {
@@ -24,7 +24,7 @@ export async function* exportRecords(
   account: number,
   transferables: readonly (Transferable | Detail)[],
   settings: Settings = {},
-): AsyncGenerator<string, Totals> {
+): AsyncGenerator<string, RecordCounts> {
   const totals: Record<string, number> = {}
   const last: Record<string, number> = {}
   const exported_at = new Date().toISOString()

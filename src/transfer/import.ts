@@ -5,7 +5,7 @@ import { StartupFailure } from '../errors.ts'
 import { databaseId } from '../instance/store.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { Db } from '../storage/port.ts'
-import { formatVersion, type Totals } from './export.ts'
+import { formatVersion, type RecordCounts } from './export.ts'
 import {
   type Detail,
   InvalidRecord,
@@ -58,7 +58,7 @@ export async function importRecords(
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
   const target = { actor, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
   const counts: Counts = { stored: 0, known: 0, refused: 0 }
-  let end: Totals | undefined
+  let end: RecordCounts | undefined
   for await (const batch of batches(lines, transferables)) {
     // Serializable, because another import may store the same records at the same time.
     const outcomes = await db.write((tx) => storeAll(tx, target, batch, ids), 'serializable')
@@ -77,7 +77,7 @@ export async function importRecords(
 }
 
 /** Compares the number of lines with the totals of the last line, because a file may be truncated. */
-function missingLines({ stored, known, refused }: Counts, totals: Totals | undefined): string | null {
+function missingLines({ stored, known, refused }: Counts, totals: RecordCounts | undefined): string | null {
   if (totals === undefined) return 'The file is truncated: its last line is not the "end".'
   const expected = Object.values(totals).reduce((sum, total) => sum + total, 0)
   const actual = stored + known + refused
@@ -92,7 +92,7 @@ interface RecordEntry {
 }
 
 /** A valid line. */
-type Entry = RecordEntry | { readonly detail: Detail; readonly item: unknown } | { readonly end: Totals }
+type Entry = RecordEntry | { readonly detail: Detail; readonly item: unknown } | { readonly end: RecordCounts }
 
 interface NumberedEntry {
   /** The first line is 1. */
@@ -121,11 +121,11 @@ async function* batches(
 
 const tooLong = new InvalidRecord('The line is longer than 256 KiB, or is not UTF-8.')
 
-type Outcome = Stored['became'] | InvalidRecord | { readonly end: Totals }
+type LineResult = Stored['became'] | InvalidRecord | { readonly end: RecordCounts }
 
-async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[], ids: Ids): Promise<Outcome[]> {
+async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[], ids: Ids): Promise<LineResult[]> {
   ids.begin()
-  const outcomes: Outcome[] = []
+  const outcomes: LineResult[] = []
   const details = new Map<Detail, { readonly index: number; readonly item: unknown }[]>()
   for (const [index, { entry }] of batch.entries()) {
     if (entry instanceof InvalidRecord || 'end' in entry) outcomes[index] = entry
@@ -137,12 +137,12 @@ async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[],
   for (const [detail, read] of details) {
     const items = read.map(({ item }) => item)
     const stored = await detail.store(tx, target, items)
-    for (const [at, { index }] of read.entries()) outcomes[index] = stored[at] as Outcome
+    for (const [at, { index }] of read.entries()) outcomes[index] = stored[at] as LineResult
   }
   return outcomes
 }
 
-async function storeRecord(tx: Db, target: Target, entry: RecordEntry, ids: Ids): Promise<Outcome> {
+async function storeRecord(tx: Db, target: Target, entry: RecordEntry, ids: Ids): Promise<LineResult> {
   const { became, id } = await entry.store(tx, target)
   if (entry.id !== undefined) ids.add(entry.of, entry.id, id)
   return became
@@ -212,10 +212,10 @@ function readEntry(text: string, transferables: Destination['transferables']): E
   return { of: kind.plural, id: idIn(value), store: kind.read(value) }
 }
 
-function totalsFrom(value: Members): Totals {
+function totalsFrom(value: Members): RecordCounts {
   const areCounts = Object.values(value).every((total) => Number.isSafeInteger(total) && Number(total) >= 0)
   if (!areCounts) throw new InvalidRecord('The "end" must have the number of records of each kind.')
-  return value as Totals
+  return value as RecordCounts
 }
 
 function objectFrom(text: string): Members | undefined {

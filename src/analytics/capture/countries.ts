@@ -10,7 +10,7 @@ import { Periodic } from '../../lib/periodic.ts'
 const bundled = new URL('countries.mmdb', import.meta.url)
 
 /** A record of the database. MaxMind's databases have `country.iso_code`, others have `country_code`. */
-type Place = CountryResponse & { readonly country_code?: string }
+type CountryRecord = CountryResponse & { readonly country_code?: string }
 
 /** Decoded records in memory. Decoding one takes half of the time of a lookup. */
 const maxRecords = 1_000
@@ -19,7 +19,7 @@ const maxRecords = 1_000
 export class Countries {
   /** The file, in memory that threads share. */
   readonly bytes: SharedArrayBuffer
-  readonly #places: Reader<Place>
+  readonly #places: Reader<CountryRecord>
 
   /** Uses the bytes of a usable file. */
   constructor(bytes: SharedArrayBuffer) {
@@ -125,9 +125,9 @@ function assertUsable(bytes: Buffer, path: string): void {
 const separator = Buffer.alloc(16)
 
 /** Returns undefined unless the bytes begin with a search tree and end with metadata that describe this tree. */
-function openReader(bytes: Buffer): Reader<Place> | undefined {
+function openReader(bytes: Buffer): Reader<CountryRecord> | undefined {
   try {
-    const places = new Reader<Place>(bytes)
+    const places = new Reader<CountryRecord>(bytes)
     const end = places.metadata.searchTreeSize
     return bytes.subarray(end, end + separator.length).equals(separator) ? places : undefined
   } catch {
@@ -136,7 +136,7 @@ function openReader(bytes: Buffer): Reader<Place> | undefined {
 }
 
 /** Looks up addresses in all parts of the address space, because a damaged file has unreadable records. */
-function hasReadableRecords(places: Reader<Place>): boolean {
+function hasReadableRecords(places: Reader<CountryRecord>): boolean {
   try {
     for (let part = 0; part < 256; part++) {
       places.get(`${part}.${part}.0.1`)

@@ -6,12 +6,12 @@ import type { Visit } from './visit.ts'
 
 /** Returns the stored facts of a person's visit: a value of each dimension, null if unknown. */
 export function collectFacts(
-  { address, country, host, languages, referrer, rule, userAgent }: Visit,
+  { ipAddress, country, host, languages, referrer, rule, userAgent }: Visit,
   countries: Pick<Countries, 'of'>,
 ): Readonly<Record<FactDimension, string | null>> {
   const { browser, operating_system, device } = detectSoftware(userAgent)
   return {
-    countries: countries.of(address, country),
+    countries: countries.of(ipAddress, country),
     referrers: parseReferrer(referrer, host),
     browsers: browser,
     operating_systems: operating_system,

@@ -15,7 +15,7 @@ export interface Visit {
   /** Whether the visitor asks not to be tracked: `Sec-GPC` or `DNT`. */
   readonly isPrivate: boolean
   /** The client's IP address, possibly forwarded by a proxy. */
-  readonly address: string
+  readonly ipAddress: string
   /** The visited domain, as it is stored. */
   readonly host: string
   /** Headers, as Node returns them. Empty if the visitor sent none. */

@@ -8,12 +8,12 @@ import { hashVisitor } from './visitor-hash.ts'
 
 describe('visitor', () => {
   const salt = new Uint8Array(32).fill(7)
-  const visit = { link: 1, address: '192.0.2.1', userAgent: 'Mozilla/5.0' }
+  const visit = { link: 1, ipAddress: '192.0.2.1', userAgent: 'Mozilla/5.0' }
 
   test('returns the same number regardless of the forwarded port', () => {
     const visitor = hashVisitor(visit, salt)
-    for (const address of ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1']) {
-      assert.equal(hashVisitor({ ...visit, address }, salt), visitor)
+    for (const ipAddress of ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1']) {
+      assert.equal(hashVisitor({ ...visit, ipAddress }, salt), visitor)
     }
   })
 
@@ -22,7 +22,7 @@ describe('visitor', () => {
       fc.string({ unit: anyCharacter, maxLength: 20 }),
       fc.constantFrom('', '"', '","', '\\', '\ud800', '1'),
     )
-    const visits = fc.record({ link: fc.nat(20), address: text, userAgent: text })
+    const visits = fc.record({ link: fc.nat(20), ipAddress: text, userAgent: text })
     const salts = fc.uint8Array({ maxLength: 3 })
     fc.assert(
       fc.property(visits, visits, salts, salts, (one, other, saltOfOne, saltOfOther) => {
@@ -39,7 +39,7 @@ describe('visitor', () => {
     const secret = randomBytes(32)
     const visitors = new Set<number>()
     for (let n = 0; n < 100_000; n++)
-      visitors.add(hashVisitor({ ...visit, address: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` }, secret))
+      visitors.add(hashVisitor({ ...visit, ipAddress: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}` }, secret))
     assert.equal(visitors.size, 100_000)
   })
 })

@@ -6,12 +6,12 @@ import type { Visit } from './visit.ts'
 const digits = 12
 
 /** The traits that distinguish the visitors of a link. */
-export type VisitorTraits = Pick<Visit, 'link' | 'address' | 'userAgent'>
+export type VisitorTraits = Pick<Visit, 'link' | 'ipAddress' | 'userAgent'>
 
 /** Returns a hash below 2^48 of the link, the IP address and the user agent of a visitor, with a secret salt. */
 export function hashVisitor(visit: VisitorTraits, salt: Uint8Array): number {
   // The text is unambiguous: only the user agent, at its end, may have spaces.
-  const text = `${salt.toHex()} ${visit.link} ${addressIn(visit.address)} ${visit.userAgent}`
+  const text = `${salt.toHex()} ${visit.link} ${addressIn(visit.ipAddress)} ${visit.userAgent}`
   return Number.parseInt(hash('sha256', text, 'hex').slice(0, digits), 16)
 }
 

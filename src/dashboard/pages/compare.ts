@@ -2,7 +2,7 @@
 import { Series } from '../../analytics/statistics/series.ts'
 import { Failure } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
-import type { Outcome } from '../../http/exchange.ts'
+import type { HandlerResult } from '../../http/exchange.ts'
 import { type Html, html } from '../../http/html.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
@@ -61,7 +61,7 @@ async function comparePage(request: PageRequest, services: StatisticsServices): 
 }
 
 /** Sends the clicks of each link as CSV, or returns `validation_failed`. */
-async function sendComparison(request: PageRequest, services: StatisticsServices): Promise<Outcome> {
+async function sendComparison(request: PageRequest, services: StatisticsServices): Promise<HandlerResult> {
   const ids = idsIn(request.query.ids)
   if (ids === null || ids.length > maxCompared)
     return new Failure('validation_failed', `The ids must be 1 to ${maxCompared} link ids, such as 1,2,3.`)

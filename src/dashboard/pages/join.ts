@@ -5,7 +5,7 @@ import type { RateLimits } from '../../api/rate-limit.ts'
 import { Failure, invitationOver } from '../../errors.ts'
 import { form, required } from '../../forms/form.ts'
 import { readScheme } from '../../frame/document.ts'
-import type { Exchange, Outcome } from '../../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Sent } from '../../http/response.ts'
@@ -70,7 +70,7 @@ class JoinPages {
   }
 
   /** Stores the invitation in the browser, so that no other URL or log has its secret. */
-  async #open(exchange: Exchange, sent: string): Promise<Outcome> {
+  async #open(exchange: Exchange, sent: string): Promise<HandlerResult> {
     // People may paste the whole link.
     const token = sent.trim().replace(/^.*#/, '')
     const invitation = await findInvitationByToken(this.#services.storage, token)
@@ -79,7 +79,7 @@ class JoinPages {
     return this.#pages.redirect(exchange, new Redirect(home))
   }
 
-  async #show(exchange: Exchange): Promise<Outcome> {
+  async #show(exchange: Exchange): Promise<HandlerResult> {
     const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
     if (token === undefined) return this.#pages.send(exchange, 200, openPage(exchange))
     const invitation = await findInvitationByToken(this.#services.storage, token)
@@ -89,7 +89,7 @@ class JoinPages {
   }
 
   /** Counts a failed attempt, and shows the form for another link. */
-  #rejectToken(exchange: Exchange): Outcome | Sent {
+  #rejectToken(exchange: Exchange): HandlerResult | Sent {
     const tooMany = this.#services.rateLimits.countFailedAuthentication(exchange)
     if (tooMany !== undefined) return tooMany
     invitationCookie.clear(exchange, this.#pages.isSecure(exchange))
@@ -98,7 +98,7 @@ class JoinPages {
   }
 
   /** Sends what a browser needs to create a passkey. */
-  async #sendOptions(exchange: Exchange): Promise<Outcome> {
+  async #sendOptions(exchange: Exchange): Promise<HandlerResult> {
     const { storage, passkeys } = this.#services
     const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
     const invitation = token === undefined ? undefined : await findInvitationByToken(storage, token)
@@ -110,7 +110,7 @@ class JoinPages {
   }
 
   /** Joins as the person who has signed in, or as a new person. */
-  async #join(exchange: Exchange, fields: Fields): Promise<Outcome> {
+  async #join(exchange: Exchange, fields: Fields): Promise<HandlerResult> {
     const { storage } = this.#services
     const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
     const invitation = token === undefined ? undefined : await findInvitationByToken(storage, token)

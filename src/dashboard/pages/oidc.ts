@@ -4,7 +4,7 @@ import type { RateLimits } from '../../api/rate-limit.ts'
 import { Failure, UniqueViolation } from '../../errors.ts'
 import { readScheme } from '../../frame/document.ts'
 import { receiveBody } from '../../http/body.ts'
-import type { Exchange, Outcome } from '../../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../../http/exchange.ts'
 import { parseForm } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addHeaders, send } from '../../http/response.ts'
@@ -61,7 +61,7 @@ class SignIns {
     this.#services = services
   }
 
-  async start(exchange: Exchange): Promise<Outcome> {
+  async start(exchange: Exchange): Promise<HandlerResult> {
     const purpose = await purposeOf(this.#pages, exchange, this.#services.oidc.config.baseUrl)
     if (isProblem(purpose)) return this.#openProblem(exchange, purpose)
     const started = await this.#services.oidc.start().catch((error) => this.#log(error))
@@ -72,7 +72,7 @@ class SignIns {
     return send(exchange, 302)
   }
 
-  async finish(exchange: Exchange): Promise<Outcome> {
+  async finish(exchange: Exchange): Promise<HandlerResult> {
     const flow = takeFlowCookie(exchange, this.#pages.isSecure(exchange), exchange.query.state)
     const result = flow === undefined ? 'stale' : await this.#authenticate(exchange, flow)
     if (typeof result !== 'string') return this.#pages.redirect(exchange, result)
@@ -208,7 +208,7 @@ function addProblemPage(pages: PageServer): void {
 
 /** Adds the request with which the provider ends sessions. Its signed token replaces a session. */
 function addLogout({ router, oidc, storage, rateLimits, warn }: OidcServices): void {
-  router.add('POST', '/app/oidc/logout', async (exchange): Promise<Outcome> => {
+  router.add('POST', '/app/oidc/logout', async (exchange): Promise<HandlerResult> => {
     const token = await readLogoutToken(exchange)
     if (token instanceof Failure) return token
     addHeaders(exchange, { 'cache-control': 'no-store' })

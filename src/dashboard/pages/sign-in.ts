@@ -3,7 +3,7 @@
 import type { RateLimits } from '../../api/rate-limit.ts'
 import { Failure } from '../../errors.ts'
 import { readScheme, storeScheme } from '../../frame/document.ts'
-import type { Exchange, Outcome } from '../../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
@@ -71,7 +71,7 @@ const passkeyOptions = '/app/sign-in/passkey/options'
 
 /** Returns the handler of a form that signs in. */
 function signInForm(pages: PageServer, { rateLimits, passkeys, oidc }: Services, begin: Begin) {
-  return async (exchange: Exchange, fields: Fields): Promise<Outcome> => {
+  return async (exchange: Exchange, fields: Fields): Promise<HandlerResult> => {
     const next = shortReturnPath(fields.next)
     const result = await begin(exchange, fields)
     if (typeof result !== 'string') {

@@ -9,7 +9,7 @@ import { Failure } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { type ListQuery, pageSize } from '../../forms/list-query.ts'
 import { boundedText, integer, oneOf } from '../../forms/rules.ts'
-import type { Exchange, Outcome } from '../../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount } from '../../lib/format.ts'
@@ -203,7 +203,7 @@ function valueTable({ name, most, total, ...table }: ValueTable): Promise<Html> 
 }
 
 /** Sends the values as CSV, the most clicked first, or returns `validation_failed`. */
-async function sendValues(named: NamedStatistics, name: BreakdownName, exchange: Exchange): Promise<Outcome> {
+async function sendValues(named: NamedStatistics, name: BreakdownName, exchange: Exchange): Promise<HandlerResult> {
   const { statistics } = named
   statistics.validPeriod()
   const ranking = await rankValues(statistics, name)
@@ -293,7 +293,7 @@ ${shown}
   return { title, section, body, status }
 }
 
-async function sendLinks(named: NamedStatistics, host: string | null, exchange: Exchange): Promise<Outcome> {
+async function sendLinks(named: NamedStatistics, host: string | null, exchange: Exchange): Promise<HandlerResult> {
   const { statistics, fileName } = named
   const { values, others } = await clicksFrom(host, statistics, statistics.validPeriod())
   const name = `${fileName}${(host ?? 'direct').replaceAll(/[[\]:]+/g, '-')}-links.csv`

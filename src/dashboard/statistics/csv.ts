@@ -1,5 +1,5 @@
 import type { Series } from '../../analytics/statistics/series.ts'
-import type { Exchange, Outcome } from '../../http/exchange.ts'
+import type { Exchange, HandlerResult } from '../../http/exchange.ts'
 import { addHeaders, formatDisposition, sendText } from '../../http/response.ts'
 import { csvParts, type csvRow } from '../../lib/csv.ts'
 import { clicksTable } from '../charts/area-chart.ts'
@@ -55,7 +55,11 @@ export function sendBuckets(
 }
 
 /** Sends the clicks over time as CSV. Throws `validation_failed` for an invalid period. */
-export async function sendClicksCsv(statistics: Statistics, exchange: Exchange, fileName: string): Promise<Outcome> {
+export async function sendClicksCsv(
+  statistics: Statistics,
+  exchange: Exchange,
+  fileName: string,
+): Promise<HandlerResult> {
   const { range, interval } = statistics.validPeriod()
   const series = await statistics.seriesOf(range, interval)
   const now = Date.now()
