@@ -67,7 +67,7 @@ export const kinds = {
     noun: 'invitation',
     title: 'Invitations',
     page: '/app/people',
-    verbs: { created: 'created', deleted: 'deleted' },
+    verbs: { created: 'created', deleted: 'revoked' },
     reversible: [],
     isExported: false,
   },

@@ -1,50 +1,51 @@
-/** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
+/**
+ * Notices about completed changes and offers to undo them. What was changed is read from the events of the batch. Cookies have
+ * the batch, and for what isn't an event a code and a number, so they can't inject text.
+ */
 import { randomUUID } from 'node:crypto'
-import { domainToUnicode } from 'node:url'
 import { type Actor, allows } from '../access/actor.ts'
-import { domainRecords } from '../domains/store.ts'
 import { mayReverse } from '../events/reversal.ts'
-import { isBatchOpen, readBatchEnd } from '../events/store.ts'
+import { findReversals, isBatchOpen } from '../events/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
+import type { Words } from '../history/sentences.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html } from '../http/html.ts'
-import type { LinkRow } from '../links/schema.ts'
-import { findLink } from '../links/store.ts'
-import { formatShortUrl, type ShortUrl } from '../names/short-url.ts'
-import { spaceRecords } from '../spaces/store.ts'
+import { capitalize } from '../lib/format.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { changes, messages, type Notice, undone, warnings } from './notice-messages.ts'
+import { loadBatch, loadChangeContext } from './change-context.ts'
+import { isWarning, type Notice, type Remark, remarks } from './notice-messages.ts'
 import { hiddenFields, linkButton, postButton, submitButton } from './parts/buttons.ts'
-import { shortUrlText } from './parts/links.ts'
+import { type Batch, type ChangeContext, describe, renderWords } from './parts/changes.ts'
 import { notice } from './parts/messages.ts'
 
 const noticeCookie = 'waymark_notice'
 const offerCookie = 'waymark_undo'
 const maxAge = 60
-/** A code, three numbers and the batch of the change, if there is one, separated by dots. */
-const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.([\w-]{0,64})$/
+/** A batch, and perhaps a code and a number, separated by dots. */
+const cookieFormat = /^([\w-]{0,64})(?:\.([a-z-]+)\.(\d+))?$/
 
-/** A notice as in a cookie, with 0 for missing numbers. */
-type StoredNotice = Readonly<Record<'count' | 'failed' | 'id', number>> &
-  Pick<Notice, 'code'> & { readonly batch: string }
+/** The most events of a batch that a notice counts. */
+const maxCounted = 10_000
+
+interface StoredNotice {
+  /** '' if no event belongs to the notice. */
+  readonly batch: string
+  readonly remark: Remark | null
+  readonly count: number
+}
 
 interface NoticeContext {
   readonly storage: Db
   readonly actor: Actor
-  readonly account: number
   readonly shortUrl: ShortUrl
 }
 
 /** Shows the notice on the next page. If the batch can be undone, that page offers it for a minute. */
-export function setNotice(exchange: Exchange, { code, ...given }: Notice, batch: string, isSecure: boolean): void {
-  const { count = 0, failed = 0, id = 0 } = given
-  setCookie(exchange, noticeCookie, textOf({ code, count, failed, id, batch }), { isSecure, maxAge })
-  if (code in undone) withdrawOffer(exchange, isSecure)
-}
-
-function textOf({ code, count, failed, id, batch }: StoredNotice): string {
-  return [code, count, failed, id, batch].join('.')
+export function setNotice(exchange: Exchange, given: Notice, batch: string, isSecure: boolean): void {
+  const value = given === 'changes' ? batch : [batch, given.code, given.count ?? 0].join('.')
+  setCookie(exchange, noticeCookie, value, { isSecure, maxAge })
 }
 
 export function withdrawOffer(exchange: Exchange, isSecure: boolean): void {
@@ -60,97 +61,109 @@ export async function consumeNotices(
   context: NoticeContext,
   isSecure: boolean,
 ): Promise<Html | null> {
-  const [said, offered] = [noticeIn(exchange, noticeCookie), noticeIn(exchange, offerCookie)]
+  const [said, offered] = [readNotice(exchange, noticeCookie), readNotice(exchange, offerCookie)]
   if (said !== undefined) setCookie(exchange, noticeCookie, '', { isSecure, maxAge: 0 })
   const lines: Html[] = []
-  const next = said && said.code in changes ? await offerButtons(said, exchange.target, context) : null
-  if (said) lines.push(await render(said, context, next, true))
-  if (said && next) setCookie(exchange, offerCookie, textOf(said), { isSecure, maxAge })
+  const done = said ? await loadDone(said.batch, context) : null
+  const button = done && !done.isReversal ? await offerButtons(done, exchange.target, context) : null
+  if (said) lines.push(renderNew(said, done, context, button))
+  if (done && button) setCookie(exchange, offerCookie, done.batch, { isSecure, maxAge })
   // A request that changed nothing leaves the previous offer.
   else if (offered !== undefined) {
-    const button = offered && (await offerButtons(offered, exchange.target, context))
-    if (offered && button) lines.push(await render(offered, context, button, false))
+    const earlier = offered && (await loadDone(offered.batch, context))
+    const again = earlier && (await offerButtons(earlier, exchange.target, context))
+    if (earlier && again) lines.push(notice('done', renderDone(earlier), again))
     else withdrawOffer(exchange, isSecure)
   }
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
 }
 
 /** Returns undefined without the cookie, and null if its value is invalid. */
-function noticeIn(exchange: Exchange, cookie: string): StoredNotice | null | undefined {
+function readNotice(exchange: Exchange, cookie: string): StoredNotice | null | undefined {
   const value = readCookie(exchange, cookie)
-  return value === undefined ? undefined : parseNotice(value)
+  if (value === undefined) return undefined
+  const [text, batch = '', code, count = ''] = cookieFormat.exec(value) ?? []
+  if (!text || (code !== undefined && !Object.hasOwn(remarks, code))) return null
+  return { batch, remark: (code as Remark | undefined) ?? null, count: positiveInteger(count) ?? 0 }
 }
 
-async function render(
-  found: StoredNotice,
-  context: NoticeContext,
-  undoing: Html | null,
-  isNew: boolean,
-): Promise<Html> {
-  const { code, count, failed } = found
-  const { name, link, deleted = 'deleted' } = await findNamed(found, context)
-  const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
-  const text = messages[code]({ count, failed, nameOr, deleted, isNew })
-  const actions: Html[] = []
-  if (link !== undefined && code === 'link-created' && allows(context.actor, 'links:write')) {
-    actions.push(linkButton({ label: 'Create another', href: pathOfAnother(link), weight: 'link-like' }))
-  }
-  if (undoing !== null) actions.push(undoing)
-  const kind = failed > 0 || code in warnings ? 'warning' : 'done'
-  return notice(kind, text, actions.length === 0 ? null : html`${actions.map((each) => html`${each} `)}`)
+/** What a form has done. */
+interface Done {
+  readonly batch: string
+  readonly changes: Batch
+  readonly names: ChangeContext
+  /** Whether it has undone earlier changes. */
+  readonly isReversal: boolean
 }
 
-/** Returns the path of the form for another link on the same domain, in the same space. */
-function pathOfAnother({ domain_id, space_id }: LinkRow): string {
-  const space = space_id === null ? '' : `&space_id=${space_id}`
-  return `/app/links/new?domain_id=${domain_id}${space}`
+/** Returns null if the account has no events of the batch. */
+async function loadDone(batch: string, { storage, actor, shortUrl }: NoticeContext): Promise<Done | null> {
+  if (batch === '') return null
+  const changes = await loadBatch(storage, actor.account, batch, maxCounted)
+  if (changes.sample.length === 0) return null
+  const ids = changes.sample.map(({ id }) => id)
+  const [names, reversals] = await Promise.all([
+    loadChangeContext({ storage, shortUrl, timeZone: 'UTC' }, actor, changes.sample),
+    findReversals(storage, ids),
+  ])
+  return { batch, changes, names, isReversal: reversals.size > 0 }
+}
+
+/** Renders the notice on the first page after a form. */
+function renderNew(
+  { remark, count }: StoredNotice,
+  done: Done | null,
+  { actor }: NoticeContext,
+  undo: Html | null,
+): Html {
+  const link = done && findNewLink(done)
+  const changes = done ? renderDone(done) : remark === null ? html`Nothing was changed.` : null
+  const words = html`${changes}${changes && remark ? ' ' : null}${remark && remarks[remark](count)}`
+  // Scripts copy the short link once, and then say so.
+  const text = link ? html`<span data-created>${words}</span>` : words
+  const another = link && allows(actor, 'links:write') ? html`${createAnother(link)} ` : null
+  const kind = (remark === null ? done === null : isWarning(remark)) ? 'warning' : 'done'
+  return notice(kind, text, another || undo ? html`${another}${undo}` : null)
+}
+
+/** Renders the sentence about changes: "Moved 2 links to Print." */
+function renderDone({ changes, names, isReversal }: Done): Html {
+  const archives = ({ changes }: Batch['sample'][number]) => changes?.archived?.[1] === true
+  const note = !isReversal && changes.sample.every(archives) ? ' Archived links keep working.' : null
+  return html`${isReversal ? 'Change undone. ' : null}${renderWords(toSentence(describe(changes, names)), names)}.${note}`
+}
+
+function toSentence([first, ...others]: Words): Words {
+  return typeof first === 'string' ? [capitalize(first), ...others] : [...(first ? [first] : []), ...others]
+}
+
+/** Returns the values of the only link that the changes have created; null if there are none or several. */
+function findNewLink({ changes: { counts, sample }, isReversal }: Done) {
+  const isNew = (each: Pick<Batch['counts'][number], 'record' | 'action'>) =>
+    each.record === 'link' && each.action === 'created'
+  const isOnly = counts.filter(isNew).every(({ all }) => all === 1)
+  return (!isReversal && isOnly && sample.find(isNew)?.changes) || null
+}
+
+/** Renders the button for another link on the same domain, in the same space. */
+function createAnother({ domain_id, space_id }: NonNullable<ReturnType<typeof findNewLink>>): Html {
+  const query = new URLSearchParams({
+    domain_id: String(domain_id?.[1]),
+    ...(space_id && { space_id: String(space_id[1]) }),
+  })
+  return linkButton({ label: 'Create another', href: `/app/links/new?${query}`, weight: 'link-like' })
 }
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
-async function offerButtons({ batch }: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
-  const { storage, account, actor } = context
+async function offerButtons(
+  { batch, changes }: Done,
+  next: string,
+  { storage, actor }: NoticeContext,
+): Promise<Html | null> {
   // The first change has caused the others.
-  const [first] = await readBatchEnd(storage, account, batch, 'asc', 1)
-  if (first === undefined || !mayReverse(actor, [first])) return null
-  if (!(await isBatchOpen(storage, account, batch, Date.now()))) return null
+  if (!mayReverse(actor, changes.sample.slice(0, 1))) return null
+  if (!(await isBatchOpen(storage, actor.account, batch, Date.now()))) return null
   const fields = { batch, next, once: randomUUID() }
   const button = postButton({ label: 'Undo', weight: 'link-like', action: '/app/history/undo', fields })
   return html`${button} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
-}
-
-function parseNotice(value: string): StoredNotice | null {
-  const [, code = '', ...texts] = cookieFormat.exec(value) ?? []
-  if (!Object.hasOwn(messages, code)) return null
-  const [count = 0, failed = 0, id = 0] = texts.slice(0, 3).map((text) => positiveInteger(text) ?? 0)
-  return { code: code as Notice['code'], count, failed, id, batch: texts[3] ?? '' }
-}
-
-interface Named {
-  readonly name?: string | undefined
-  readonly link?: LinkRow | undefined
-  readonly deleted?: 'deleted' | 'deleted permanently'
-}
-
-/** Returns the record name, the link if the record is one, and how it was deleted. */
-async function findNamed(
-  { code, id, batch }: StoredNotice,
-  { storage: db, account, shortUrl }: NoticeContext,
-): Promise<Named> {
-  if (id === 0) return {}
-  if (code.endsWith('-deleted')) return findDeleted(db, account, batch, shortUrl)
-  if (code === 'links-moved') return { name: (await spaceRecords.find(db, account, id))?.record.name }
-  if (code.startsWith('domain-') || code === 'links-on-domain')
-    return { name: (await domainRecords.find(db, account, id))?.record.name_unicode }
-  if (!code.startsWith('link-')) return {}
-  const link = (await findLink(db, account, id))?.record
-  return { name: link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias)), link }
-}
-
-/** Returns the name that a deleted record had, and whether it was deleted permanently. */
-async function findDeleted(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<Named> {
-  const [event] = await readBatchEnd(db, account, batch, 'asc', 1)
-  if (event === undefined) return {}
-  const name =
-    event.record === 'link' ? shortUrlText(formatShortUrl(event.name, shortUrl)) : domainToUnicode(event.name)
-  return { name, deleted: event.changes === null ? 'deleted permanently' : 'deleted' }
 }

@@ -69,7 +69,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const unsaved = edited(request.fields)
     if (unsaved !== null) return newPage(unsaved, request)
     const { id } = (await insertRecord(actions, db, request.actor, fieldsIn(request.fields, request))).record
-    return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
+    return new Redirect(`${home}/${id}`, 'changes')
   }
   pages.post(home, `${section}:write`, formHandler(newPage, insert), maxFields)
 
@@ -91,7 +91,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const { version, ...form } = request.fields
     const sent = fieldsIn(form, request)
     const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
-    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id })
+    if (!(saved instanceof Failure)) return new Redirect(path, 'changes')
     const now = await find(request, id)
     const shown = await editForm(now.record, request)
     const state = new FormState({ ...form, version: now.version }, saved.facts.violations)

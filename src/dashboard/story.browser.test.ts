@@ -52,7 +52,7 @@ async function makesDomain(page: Page): Promise<void> {
   await page.getByLabel('Host name').fill('localhost')
   await page.getByRole('button', { name: 'Add domain' }).click()
   await page.getByRole('heading', { level: 1, name: 'localhost' }).waitFor()
-  assert.match(await page.getByRole('status').first().innerText(), / added\./)
+  assert.match(await page.getByRole('status').first().innerText(), /^Added localhost\./)
   assert.equal(await page.getByText('Only this machine reaches localhost').count(), 1)
 }
 
@@ -64,7 +64,7 @@ async function makesLink(page: Page, target: string): Promise<void> {
   await page.getByLabel('Alias').fill('Summer')
   await page.getByRole('button', { name: 'Create link' }).click()
   await page.waitForURL('**/app/links/1')
-  await page.getByText('Link created and copied.').first().waitFor()
+  await page.getByText('The short link is copied.').first().waitFor()
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'http://localhost:3080/Summer')
   assert.equal(await page.getByRole('link', { name: 'Create another' }).count(), 1)
   assert.equal(await page.title(), '/Summer on localhost:3080 · Waymark')
@@ -95,7 +95,7 @@ async function savesIt(page: Page, site: string): Promise<void> {
   await page.locator('summary', { hasText: /^Campaign/ }).click()
   await page.getByLabel('Source').fill('flyer')
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Link saved').waitFor()
+  await page.getByText(/^Changed /).waitFor()
   assert.equal(await page.getByRole('link', { name: `${site}/winter?utm_source=flyer` }).count(), 1)
 }
 
@@ -120,7 +120,7 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
 /** After a dialog, the focus is where it was. */
 async function opensDialog(page: Page, shot: Shot): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Link saved').waitFor()
+  await page.getByText(/^Changed /).waitFor()
   const menu = page.getByRole('button', { name: 'More actions' })
   await menu.click()
   await page.locator('.menu:popover-open').getByRole('link', { name: 'Delete link' }).click()

@@ -17,7 +17,7 @@ async function layout(page: Page): Promise<unknown> {
 async function keepsOffer(page: Page, link: number, usual: unknown): Promise<void> {
   await page.goto(`${app.origin}/app/links/${link}/delete`)
   await page.getByRole('button', { name: /^Delete / }).click()
-  await page.getByText(/ deleted\./).waitFor()
+  await page.getByText(/^Deleted /).waitFor()
   await page.goto(`${app.origin}/app/links`)
   assert.equal(await page.evaluate(isUndoOnTop), true, 'the table covers the offer')
   await page.goto(`${app.origin}/app/spaces`)
@@ -59,7 +59,7 @@ for (const [link, name, options] of [
     await page.getByRole('link', { name: 'New space' }).click()
     await page.getByLabel('Name').fill(`Fair ${link}`)
     await page.getByRole('button', { name: 'Create space' }).click()
-    await page.getByText('Space created.').waitFor()
+    await page.getByText(/^Created the space Fair/).waitFor()
     assert.equal(await page.evaluate(isTitleFree), true, 'the notices cover or touch the title')
     const dismissed = page.waitForResponse('**/app/dismiss')
     await page.getByRole('button', { name: 'Dismiss' }).click()

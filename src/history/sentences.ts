@@ -44,7 +44,7 @@ export interface ChangeBatch {
 /** From this number on, all events of a batch and a type are assumed to have the same change, such as the same space. */
 export const sampleSize = 10
 
-/** The words around the name: "moved … to Print". */
+/** The words around the name: "moved … to Print". Those after it start with a space or a comma. */
 interface Phrase {
   readonly before: Words
   readonly after: Words
@@ -117,7 +117,7 @@ function describeType({ sample, isLarger }: ChangeBatch, { type, record, all }: 
 function joinPhrase({ before, after }: Phrase, things: readonly Words[]): Words {
   const named = things.filter((thing) => thing.length > 0)
   const object = named.length === 0 ? [] : [' ', ...listWords(named)]
-  return [...before, ...object, ...(after.length === 0 ? [] : [' ', ...after])]
+  return [...before, ...object, ...after]
 }
 
 /** Returns the parts with commas between them, and "and" before the last. */
@@ -155,7 +155,7 @@ function findPhrase({ type, record, changes }: Change, findName: FindName): Phra
   const fields = Object.entries(changes ?? {})
   const [first] = fields
   if (action !== 'updated' || first === undefined)
-    return phrase(findVerb(record, action), isPermanent ? ['permanently'] : [])
+    return phrase(findVerb(record, action), isPermanent ? [' permanently'] : [])
   if (changes?.addresses !== undefined) return findAddressPhrase(changes, findName)
   if (fields.length > 1) return phrase(`changed ${fields.length} fields of`)
   const [field, [before, after]] = first
@@ -171,8 +171,8 @@ const linkPhrases: Readonly<Record<string, (after: unknown, findName: FindName) 
   archived: (after) => phrase(after === true ? 'archived' : 'unarchived'),
   forward_query: (after) => phrase(`turned ${after === true ? 'on' : 'off'} the forwarding of the query string for`),
   space_id: (after, findName) =>
-    phrase('moved', ['to ', after === null ? '“No space”' : refer('space', after, findName)]),
-  domain_id: (after, findName) => phrase('moved', ['to ', refer('domain', after, findName)]),
+    phrase('moved', [' to ', after === null ? '“No space”' : refer('space', after, findName)]),
+  domain_id: (after, findName) => phrase('moved', [' to ', refer('domain', after, findName)]),
 }
 
 function refer(kind: 'space' | 'domain', id: unknown, findName: FindName): string | RecordName {

@@ -31,7 +31,7 @@ test('renames the account and sets its time zone, which every page with statisti
   assert.ok(options.includes('Europe/Berlin') && options.includes('Asia/Kolkata'))
   assert.equal(page.form('/app/account').time_zone, 'UTC')
   const after = await browser.save('/app/account', { name: ' Ácme & Sons ', time_zone: 'Asia/Kolkata' })
-  assert.match(after.said.join(), /Account saved\./)
+  assert.match(after.said.join(), /^Changed 2 fields of the account Ácme & Sons\./)
   const { name, time_zone } = after.form('/app/account')
   assert.deepEqual({ name, time_zone }, { name: 'Ácme & Sons', time_zone: 'Asia/Kolkata' })
   for (const path of paths) {

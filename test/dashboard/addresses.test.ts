@@ -29,7 +29,7 @@ test('the link page lists its addresses with their clicks, QR codes and buttons 
   const link = await owner.link({ alias: fresh('Tea'), exact: true })
   await clickOn(app.storage, link.id, 3, '2026-11-20T12:00:00Z')
   const page = await add(owner, link, { alias: 'print/tea' })
-  assert.match(page.said.join(), /^Address added\. It works immediately\. Undo/)
+  assert.match(page.said.join(), /^Added the address go\S+\/print\/tea to \S+\. Undo/)
   assert.match(section(page), /Main address\s*Exact spelling\s*3/)
   assert.match(section(page), /print\/teaCopied0QR code/)
   assert.equal(await visit(domain, 'print/TEA'), 302)
@@ -54,7 +54,7 @@ test('an address can be deleted after a question, and returns with Undo', async 
   assert.equal(question.heading.replace(/:\d+/, ''), `Delete the address ${domain.name}/${alias}?`)
   assert.match(question.text, /Its other addresses keep working\.\s*The link keeps the 0 clicks/)
   const after = await browser.after(await browser.submit(question, path))
-  assert.match(after.said.join(), /^Address deleted\. Undo/)
+  assert.match(after.said.join(), /^Deleted the address \S+ of \S+\. Undo/)
   assert.equal(await visit(domain, alias), 404)
   assert.equal((await browser.post(path)).status, 404)
   const restored = await browser.after(await browser.submit(after, '/app/history/undo'))
@@ -152,14 +152,17 @@ test('links that move to another domain keep their old addresses, unless the box
   const { browser, domain } = owner
   const other = await owner.stored('/domains', { name: `${fresh('other')}.example` })
   for (const [keeps, status, sentence] of [
-    [{}, 302, `, and kept the old address`],
+    [{}, 302, ', and kept the old address'],
     [{ keep_addresses: undefined }, 404, ''],
   ] as const) {
     const link = await owner.link()
     const form = { [`row-${link.id}`]: 'on', what: 'move', to: `domain-${other.id}` }
     const { page } = await browser.post(selected, form)
     assert.equal(page.control('keep_addresses').attributes.get('checked'), '')
-    assert.match((await browser.after(await browser.submit(page, selected, keeps))).said.join(), /^1 link moved/)
+    assert.match(
+      (await browser.after(await browser.submit(page, selected, keeps))).said.join(),
+      new RegExp(`^Moved \\S+ to ${other.name}${sentence}\\.`),
+    )
     assert.deepEqual([await visit(domain, link.alias), await visit(other, link.alias)], [status, 302])
     assert.equal((await sentences(owner, link))[0], `moved ${other.name}/${link.alias} to ${other.name}${sentence}`)
   }

@@ -82,17 +82,24 @@ describe('all links that match', () => {
     const inNone = { what: 'move', to: 'space-0' }
     const onOther = { what: 'move', to: `domain-${own.other.id}` }
     for (const [what, more, query, question, sentence, words] of [
-      ['enable', {}, 'search=summer&status=disabled', 'Enable 2 links?', /redirected/, '2 links enabled. Undo'],
-      ['disable', {}, `space_id=${red}`, 'Disable 4 links?', notFound, '4 links disabled. Undo'],
-      ['archive', {}, 'search=summer', 'Archive 4 links?', /keep/, '4 links archived. Archived links keep working. U'],
-      ['unarchive', {}, `archived=true&space_id=${blue}`, 'Unarchive 1 link?', /show/, ' is in lists again. Undo'],
-      ['space', inBlue, `search=summer&space_id=${red}`, 'Move 3 links to Blue?', /same/, '3 links moved to Blue.'],
-      ['space', inBlue, 'space_id=0', 'Move 1 link to Blue?', /Clicks move/, '1 link moved to Blue. Undo'],
-      ['none', inNone, `space_id=${red}`, 'Move 4 links to “No space”?', /same/, '4 links moved to “No space”.'],
-      ['domain', onOther, `domain_id=${own.domain.id}`, 'Move 3 links to other', notFound, '3 links moved to other.'],
-      ['tag', { add_tags: 'new', remove_tags: 'unknown, OLD' }, 'search=winter', 'Change the tags', /20/, 'Tags of 2'],
-      ['delete', {}, 'status=disabled', 'Delete 2 links?', notFound, '2 links deleted. Undo'],
-      ['delete', {}, '', 'Delete 5 links?', notFound, '5 links deleted. Undo'],
+      ['enable', {}, 'search=summer&status=disabled', 'Enable 2 links?', /redirected/, 'Enabled 2 links. Undo'],
+      ['disable', {}, `space_id=${red}`, 'Disable 4 links?', notFound, 'Disabled 2 links. Undo'],
+      ['archive', {}, 'search=summer', 'Archive 4 links?', /keep/, 'Archived 4 links. Archived links keep working. U'],
+      ['unarchive', {}, `archived=true&space_id=${blue}`, 'Unarchive 1 link?', /show/, 'Unarchived '],
+      ['space', inBlue, `search=summer&space_id=${red}`, 'Move 3 links to Blue?', /same/, 'Moved 3 links to Blue.'],
+      ['space', inBlue, 'space_id=0', 'Move 1 link to Blue?', /Clicks move/, ' to Blue. Undo'],
+      ['none', inNone, `space_id=${red}`, 'Move 4 links to “No space”?', /same/, 'Moved 4 links to “No space”.'],
+      ['domain', onOther, `domain_id=${own.domain.id}`, 'Move 3 links to other', notFound, 'Moved 3 links to other.'],
+      [
+        'tag',
+        { add_tags: 'new', remove_tags: 'unknown, OLD' },
+        'search=winter',
+        'Change the tags',
+        /20/,
+        'changed the tags of 2 links.',
+      ],
+      ['delete', {}, 'status=disabled', 'Delete 2 links?', notFound, 'Deleted 2 links. Undo'],
+      ['delete', {}, '', 'Delete 5 links?', notFound, 'Deleted 5 links. Undo'],
     ] as const) {
       const matching = new Set((await linksOf(own, query)).map(({ id }) => id))
       const next = `/app/links?${query}`
@@ -251,7 +258,7 @@ describe('a change of tags', () => {
     }
     assert.deepEqual((await shown({ id })).tags, [])
     const { said } = await confirm({ ...form, add_tags: 'Summer, Print, SUMMER', remove_tags: 'print' })
-    assert.match(said.join(), /^Tags of 1 link changed\. Undo/)
+    assert.match(said.join(), /^Created 2 tags and changed the tags of \S+\. Undo/)
     assert.deepEqual((await shown({ id })).tags, ['Print', 'Summer'])
   })
 
@@ -261,15 +268,12 @@ describe('a change of tags', () => {
     const [full, free, foreign] = [await link({ tags: names }), await link(), await stranger.link()]
     const rows = Object.fromEntries([full, free, foreign].map(({ id }) => [`row-${id}`, 'on']))
     const page = await confirm({ what: 'tag', add_tags: 'one more', ...rows })
-    assert.match(
-      page.said.join(),
-      /^Tags of 1 link changed\. 2 others couldn’t be changed\. A link has up to 20 tags\. Undo/,
-    )
+    assert.match(page.said.join(), /^Created .* 2 links couldn’t be changed\. A link has up to 20 tags\. Undo/)
     const tagsOf = async () => [(await shown(full)).tags.length, (await shown(free)).tags]
     assert.deepEqual(await tagsOf(), [20, ['one more']])
     assert.deepEqual((await stranger.shown(foreign)).tags, [])
     // The new tag is a change, too.
-    assert.equal(await undo(page), '2 changes undone.')
+    assert.match(await undo(page), /^Change undone\. Changed the tags of \S+ and deleted the tag one more\.$/)
     assert.deepEqual(await tagsOf(), [20, []])
   })
 })
@@ -302,7 +306,10 @@ describe('a move to another domain', () => {
     assert.equal((await shown(winter)).domain_id, domain.id)
 
     const moved = await browser.after(await browser.submit(page, selected, { keep_addresses: undefined }))
-    assert.match(moved.said.join(), new RegExp(`^2 links moved to ${other.name}\\. 2 others couldn’t be moved\\. Undo`))
+    assert.match(
+      moved.said.join(),
+      new RegExp(`^Moved 2 links to ${other.name}\\. 2 links couldn’t be changed\\. Undo`),
+    )
     const places = async () =>
       Promise.all([summer, winter, taken, looping, there].map(async (each) => (await shown(each)).domain_id))
     assert.deepEqual(await places(), [other.id, other.id, domain.id, domain.id, other.id])
@@ -312,7 +319,7 @@ describe('a move to another domain', () => {
     await maintenance.moveClicks()
     assert.deepEqual([await clicksOn(domain), await clicksOn(other)], [0, 2])
 
-    assert.equal(await undo(moved), '2 changes undone.')
+    assert.equal(await undo(moved), `Change undone. Moved 2 links to ${domain.name}.`)
     assert.deepEqual(await places(), [domain.id, domain.id, domain.id, domain.id, other.id])
     assert.equal((await app.visit(`http://${other.name}/summer`)).status, 404)
     assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 302)
@@ -360,7 +367,7 @@ describe('a move to another domain', () => {
     const { page: again, status } = await browser.submit(page, selected, { keep_addresses: undefined })
     assert.deepEqual([status, again.heading], [409, `Move 3 links to ${other.name}?`])
     const moved = await browser.after(await browser.submit(page, selected))
-    assert.match(moved.said.join(), /^2 links moved to other\..* 3 others couldn’t be moved\./)
+    assert.match(moved.said.join(), /^Moved 2 links to other\..* 3 links couldn’t be changed\./)
     const domains = await Promise.all(all.map(async (each) => (await shown(each)).domain_id === other.id))
     assert.deepEqual(domains, [true, true, false, false, false])
   })
@@ -374,7 +381,10 @@ describe('a move to another domain', () => {
     assert.match(page.text, /1 link is already on other\..*1 of 2 aliases is taken on other\./)
     assert.ok(!page.actions.includes(selected))
     const both = { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on', confirmed: 'true' }
-    assert.match((await browser.after(await browser.post(selected, both))).said.join(), /^No link was moved because/)
+    assert.match(
+      (await browser.after(await browser.post(selected, both))).said.join(),
+      /^1 link couldn’t be changed\.$/,
+    )
     const gone = await browser.post(selected, { ...form, 'row-99999': 'on' })
     assert.equal(gone.headers.location, '/app/links')
     const moving = await link({ alias: 'moving' })

@@ -76,7 +76,10 @@ test('asks for the number of selected links from 100 on', async () => {
     assert.deepEqual([status, page.heading], [422, 'Delete 100 links?'])
     assert.match(page.errorOf('name'), /Type 100 to confirm\./)
   }
-  assert.match((await browser.after(await browser.submit(asked, selected, { name: '100' }))).said.join(), /^100 links/)
+  assert.match(
+    (await browser.after(await browser.submit(asked, selected, { name: '100' }))).said.join(),
+    /^Deleted 100 links\./,
+  )
   assert.deepEqual((await send('GET', '/links')).body.data, [])
 })
 
@@ -95,7 +98,7 @@ for (const kind of ['link', 'domain', 'space', 'tag'] as const) {
       assert.equal(wrong.status, 422)
       const sent = await browser.submit(asked, path, { ...typed, ...(isPermanent && { permanently: 'true' }) })
       const [said = ''] = (await browser.after(sent)).said
-      assert.match(said, isPermanent ? / deleted permanently\./ : / deleted\./)
+      assert.match(said, isPermanent ? /^Deleted .* permanently\./ : /^Deleted \S.*(?<!permanently)\./)
       assert.equal(/Undo/.test(said), !isPermanent)
       const [event] = (await own.send('GET', `/events?type=${kind}.deleted&record=${kind}&record_id=${id}`)).body.data
       assert.equal(event.changes === null, isPermanent)

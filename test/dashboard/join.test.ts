@@ -36,7 +36,7 @@ test('an invitation is shown once, with a text to send, and can be revoked', asy
   assert.match(list.text, /Open invitations.*Benben@acme\.comAdminÁnain 6 days/)
   assert.doesNotMatch(list.text, /wmi_/)
   const [revoke = ''] = list.actions.filter((action) => /revoke$/.test(action))
-  assert.match((await owner.after(await owner.post(revoke))).said.join(), /Invitation revoked/)
+  assert.match((await owner.after(await owner.post(revoke))).said.join(), /^Revoked the invitation /)
   assert.equal((await owner.post(revoke)).status, 404)
   const [token = ''] = /wmi_[\w-]{43}/.exec(created.page.text) ?? []
   assert.equal((await new Browser(app).post(join, { token })).status, 422)

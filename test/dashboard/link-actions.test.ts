@@ -70,7 +70,10 @@ describe('selected links', () => {
     await place.send('DELETE', `/links/${two.id}`)
     const { page: again } = await browser.submit(page, selected)
     assert.match(again.text, /Delete 1 link\?.*The 2 links that you were shown changed in the meantime\./s)
-    assert.match((await browser.after(await browser.submit(again, selected))).said.join(), / deleted\. Undo/)
+    assert.match(
+      (await browser.after(await browser.submit(again, selected))).said.join(),
+      /^Deleted \S+\. 1 link couldn’t be changed\. Undo/,
+    )
     assert.equal(await shown(one), undefined)
     assert.equal((await browser.post(selected, { ...rows(one, two), what: 'delete' })).headers.location, '/app/links')
   })
@@ -99,23 +102,23 @@ describe('selected links', () => {
       return after(await browser.submit(page, selected))
     }
     const deleted = await remove(one, two, three)
-    assert.match(deleted.said.join(), /3 links deleted\./)
+    assert.match(deleted.said.join(), /^Deleted 3 links\./)
     const back = await browser.submit(deleted, '/app/history/undo')
     assert.equal(back.headers.location, next)
-    assert.match((await after(back)).said.join(), /3 changes undone\./)
+    assert.match((await after(back)).said.join(), /^Change undone\. Restored 3 links\./)
     for (const link of [one, two, three]) assert.deepEqual(withoutTime(await shown(link)), withoutTime(link))
     const again = await remove(one, two)
     await place.link({ alias: 'together' })
     assert.match(await undo(again), /1 change undone, 1 other stayed.*The alias together has already been taken/)
     assert.deepEqual([await shown(one), withoutTime(await shown(two))], [undefined, withoutTime(two)])
-    assert.equal(await undo(await remove(two)), 'Change undone.')
+    assert.match(await undo(await remove(two)), /^Change undone\. Restored /)
   })
 
   test('that no longer exist cause a notice that nothing was changed', async () => {
     const gone = { id: 999_999 }
     const said = async (form: Form) => (await after(await browser.post(selected, { ...rows(gone), ...form }))).said
     for (const form of [{ what: 'disable' }, { what: 'move', to: 'space-0' }, { what: 'delete', confirmed: 'true' }]) {
-      assert.match((await said(form)).join(), /Nothing was changed because the links no longer exist\./)
+      assert.match((await said(form)).join(), /^Nothing was changed because the links no longer exist/)
     }
   })
 
@@ -134,17 +137,17 @@ describe('selected links', () => {
     const link = await place.link()
     const next = `/app/links/${link.id}`
     for (const [action, words, changed] of [
-      ['disable', `${nameOf(link)} disabled.`, { disabled: true }],
-      ['enable', `${nameOf(link)} enabled.`, { disabled: false }],
-      ['archive', 'archived. It keeps working.', { archived: true }],
-      ['unarchive', 'is in lists again.', { archived: false }],
+      ['disable', `Disabled ${nameOf(link)}.`, { disabled: true }],
+      ['enable', `Enabled ${nameOf(link)}.`, { disabled: false }],
+      ['archive', 'Archived links keep working.', { archived: true }],
+      ['unarchive', `Unarchived ${nameOf(link)}.`, { archived: false }],
     ] as const) {
       const before = await shown(link)
       const act = async () => after(await browser.post(`${next}/${action}`, { next }))
       const page = await act()
       assert.ok(page.said.join().includes(words), page.said.join())
       assert.partialDeepStrictEqual(await shown(link), changed)
-      assert.equal(await undo(page), 'Change undone.')
+      assert.match(await undo(page), /^Change undone\. /)
       assert.deepEqual({ ...(await shown(link)), updated_at: '' }, { ...before, updated_at: '' })
       await act()
     }

@@ -34,14 +34,14 @@ describe('dates and limits', () => {
     assert.deepEqual([status, page.heading], [200, 'Change dates and limits of 3 links'])
     const sent = { active_period_start_at: '2031-02-03T04:05', remove_clicks_limit: 'true' }
     const { said } = await browser.after(await browser.submit(page, selected, sent))
-    assert.match(said.join(), /^2 links changed\. 1 other couldn’t be changed\./)
+    assert.match(said.join(), /^Changed 2 links\. 1 link couldn’t be changed\./)
     const start = '2031-02-03T04:05:00.000Z'
     for (const each of [open, limited]) {
       assert.partialDeepStrictEqual(await shown(each), { active_period_start_at: start, clicks_limit: null })
     }
     assert.deepEqual(await shown(ended), ended)
     const again = await ask({ what: 'limit', confirmed: 'true', remove_active_period_start_at: 'true' }, open)
-    assert.match((await browser.after(again)).said.join(), /changed\./)
+    assert.match((await browser.after(again)).said.join(), /^Removed the start of /)
     assert.equal((await shown(open)).active_period_start_at, null)
   })
 
@@ -74,9 +74,9 @@ test('query strings of visitors are forwarded, or no longer', async () => {
   const [one, two] = [await link(), await link({ forward_query: true })]
   const said = async (what: string, ...links: Json[]) =>
     (await browser.after(await ask({ what }, ...links))).said.join()
-  assert.match(await said('forward', one, two), /^2 links changed\./)
+  assert.match(await said('forward', one, two), /^Turned on the forwarding of the query string for \S+\. Undo/)
   assert.deepEqual([(await shown(one)).forward_query, (await shown(two)).updated_at], [true, two.updated_at])
-  assert.match(await said('unforward', one), / changed\./)
+  assert.match(await said('unforward', one), /^Turned off the forwarding/)
   assert.equal((await shown(one)).forward_query, false)
   const { page } = await ask({ what: 'unforward', matching: '1' })
   assert.equal(page.heading, 'Don’t forward query strings of 2 links?')
@@ -105,7 +105,7 @@ describe('text in destinations', () => {
     assert.match(preview.text, /1 link can’t be changed:.*“Destination” must not be this short link itself\./s)
     assert.deepEqual(await Promise.all(all.map(shown)), all, 'the preview changes nothing')
     const { said } = await browser.after(await browser.submit(preview, selected))
-    assert.match(said.join(), /^Destinations of 2 links changed\. 1 other couldn’t be changed\./)
+    assert.match(said.join(), /^Changed the destination of 2 links\. 1 link couldn’t be changed\./)
     const url = `https://${domain.name}`
     assert.deepEqual(
       (await Promise.all(all.map(shown))).map((each) => each.url),
@@ -126,7 +126,7 @@ describe('text in destinations', () => {
     assert.equal((await shown(one)).url, 'https://spring.com/spring?utm_campaign=$&&a=1#spring')
     await confirm({ find: 'utm_campaign=$&&' })
     assert.equal((await shown(one)).url, 'https://spring.com/spring?a=1#spring')
-    assert.match((await confirm({ find: 'gone' })).said.join(), /^No destination was changed/)
+    assert.match((await confirm({ find: 'gone' })).said.join(), /^Nothing was changed\./)
   })
 
   test('has errors next to its controls, and stays with the selected links if nothing would change', async () => {
@@ -170,7 +170,7 @@ test('the bar, each question and an empty list offer to include archived links',
   assert.deepEqual([status, wider.heading], [200, 'Change 3 destinations?'])
   assert.doesNotMatch(wider.text, /Nothing was changed yet|archived/)
   const { said } = await browser.after(await browser.submit(ask, selected))
-  assert.match(said.join(), /^Destinations of 2 links changed\./)
+  assert.match(said.join(), /^Changed the destination of 2 links\./)
   assert.equal((await shown(archived)).url, archived.url)
   const empty = await browser.open(next)
   assert.match(

@@ -228,7 +228,7 @@ describe('a session ends immediately', () => {
     const [, secondEnd = ''] = ends.toSorted()
     assert.equal((await stranger.post(secondEnd)).status, 404)
     const after = await own.after(await own.submit(page, secondEnd))
-    assert.match(after.said.join(), /Session ended\./)
+    assert.match(after.said.join(), /^1 session ended\./)
     assert.deepEqual([await isOpen(own), await isOpen(second), await isOpen(third)], [true, false, true])
     await signedInAs(member)
     const last = await own.save('/app/profile', {}, '/app/profile/sessions/end-others')
@@ -253,7 +253,7 @@ describe('a session ends immediately', () => {
   test('when its key is revoked', async () => {
     const { key, secret } = await app.issueKey()
     const [own, other] = [await signedIn(app, secret), await signedInAs(await newMember(app.storage, app.account))]
-    assert.match((await other.save(`/app/keys/${key.id}/revoke`)).said.join(), /Key revoked\./)
+    assert.match((await other.save(`/app/keys/${key.id}/revoke`)).said.join(), /^Revoked the API key /)
     assert.deepEqual([await isOpen(own), await isOpen(other)], [false, true])
   })
 

@@ -47,7 +47,7 @@ export function addAccountPage(pages: Pages, { storage: db, onAccountChange }: S
     const { key_sign_in, ...values } = valuesIn(accountForm, fields)
     await updateAccount(db, actor, { ...values, ...(key_sign_in && { key_sign_in: key_sign_in === 'true' }) })
     await onAccountChange()
-    return new Redirect(home, { code: 'account-saved' })
+    return new Redirect(home, 'changes')
   }
   pages.post(home, 'account:write', formHandler(accountPage, save))
 }

@@ -140,7 +140,7 @@ export function addAddressForms(
     const id = idParam(request, 'link')
     const { domain_id, alias, exact = 'false' } = request.fields
     addresses.onStored(id, await addresses.insertion(request.actor, id, { domain_id, alias, exact })(storage))
-    return new Redirect(`/app/links/${id}#addresses`, { code: 'address-created' })
+    return new Redirect(`/app/links/${id}#addresses`, 'changes')
   }
   pages.post(home, 'links:write', formHandler(linkPage, insert))
 
@@ -169,6 +169,6 @@ export function addAddressForms(
   pages.post(`${home}/:address_id/delete`, 'links:write', async (request) => {
     const { link, id } = await requested(request)
     await addresses.remove(request.actor, link, id)
-    return new Redirect(`/app/links/${link}#addresses`, { code: 'address-deleted' })
+    return new Redirect(`/app/links/${link}#addresses`, 'changes')
   })
 }

@@ -44,7 +44,7 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
       return { ...stylePage(domain, style, new FormState(request.fields, saved)), status: 422 }
     }
     found((await storeQrStyle(storage, request.actor, domain.id, saved)) || undefined, 'domain')
-    return new Redirect(pathOf(domain), { code: 'qr-saved' })
+    return new Redirect(pathOf(domain), 'changes')
   })
 
   pages.get(`${path}/reset`, 'domains:write', async (request) => {
@@ -55,7 +55,7 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
   pages.post(`${path}/reset`, 'domains:write', async (request) => {
     const { domain } = await requested(request, services)
     await removeQrStyle(storage, request.actor, domain.id)
-    return new Redirect(pathOf(domain), { code: 'qr-reset' })
+    return new Redirect(pathOf(domain), 'changes')
   })
 
   pages.getFile(`${path}/example`, 'domains:read', async (request) => {

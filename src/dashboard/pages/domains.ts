@@ -100,7 +100,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
     await storeCheck(storage, account, record.id, result)
     const isPrivate = result.answer === 'private address'
     const code = result.answer === 'here' ? 'domain-reached' : isPrivate ? 'domain-private' : 'domain-not-reached'
-    return new Redirect(`${home}/${record.id}`, { code, id: record.id })
+    return new Redirect(`${home}/${record.id}`, { code })
   })
 }
 

@@ -66,7 +66,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     if (this.#asksForName(await this.#countLinks(row, account))) requireTyped(fields, nameOf(row), isMeant)
     const query = { ...deletionQueryOf(fields), ...(what === 'domain' && { links: 'delete' }) }
     await actions.remove(request.actor, row.id, query, null)
-    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id })
+    return new Redirect(this.#home, 'changes')
   }
 
   async #requested(request: PageRequest): Promise<Row> {

@@ -1,38 +1,23 @@
 /** Changes as entries of a list, each with a button that reverses it. */
 
-import { type Actor, allows } from '../../access/actor.ts'
-import { domainRecords } from '../../domains/store.ts'
+import type { Actor } from '../../access/actor.ts'
 import { mayReverse } from '../../events/reversal.ts'
 import {
-  countTypes,
   findEvent,
   findReversals,
   listRecordEvents,
-  readBatchEnd,
   type StoredEvent,
   sumCounts,
   undoableUntil,
 } from '../../events/store.ts'
-import { readAddresses, sampleSize } from '../../history/sentences.ts'
+import { sampleSize } from '../../history/sentences.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
-import { findLinkNames } from '../../links/link-list.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import type { RecordKind } from '../../record-kinds.ts'
-import { spaceRecords } from '../../spaces/store.ts'
 import type { Db } from '../../storage/port.ts'
-import { tagRecords } from '../../tags/store.ts'
+import { loadBatch, loadChangeContext } from '../change-context.ts'
 import { postButton, type Viewer } from '../parts/buttons.ts'
-import {
-  actorName,
-  type Batch,
-  type ChangeContext,
-  type KnownRecord,
-  keyRecord,
-  renderBatch,
-  renderChange,
-  renderValues,
-} from '../parts/changes.ts'
+import { actorName, type Batch, type ChangeContext, renderBatch, renderChange, renderValues } from '../parts/changes.ts'
 import { timeAgo } from '../parts/format.ts'
 
 export const historyHome = '/app/history'
@@ -64,78 +49,41 @@ interface Source {
 
 /** Loads what the entries of events show about other records and events. */
 export async function loadEntryContext(
-  { storage, shortUrl, timeZone }: Source,
+  source: Source,
   viewer: Actor,
   events: readonly StoredEvent[],
   next: string,
 ): Promise<EntryContext> {
-  const { account } = viewer
-  const refs = new Map<string, readonly [RecordKind, unknown]>()
-  const refer = (record: RecordKind, id: unknown) => refs.set(keyRecord(record, id), [record, id])
-  for (const { record, recordId, changes } of events) {
-    if (record !== 'link') refer(record, recordId)
-    for (const id of changes?.space_id ?? []) refer('space', id)
-    for (const id of changes?.domain_id ?? []) refer('domain', id)
-    for (const { domain_id } of (changes?.addresses ?? []).flatMap(readAddresses)) refer('domain', domain_id)
-  }
-  const ids = events.map(({ id }) => id)
+  const { storage } = source
   const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
-  const linkIds = new Set(events.flatMap(({ record, recordId }) => (record === 'link' ? [recordId] : [])))
-  const [links, found, reversals, undoing] = await Promise.all([
-    findLinkNames(storage, account, [...linkIds]),
-    Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, viewer, ...of)] as const)),
-    Promise.all([...undoneBy].map((id) => findEvent(storage, account, id))),
-    findReversals(storage, ids),
+  const [context, reversals, undoing] = await Promise.all([
+    loadChangeContext(source, viewer, events),
+    Promise.all([...undoneBy].map((id) => findEvent(storage, viewer.account, id))),
+    findReversals(
+      storage,
+      events.map(({ id }) => id),
+    ),
   ])
-  const known = new Map<string, KnownRecord>(
-    found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])),
-  )
-  for (const id of links.keys()) known.set(keyRecord('link', id), { name: '' })
   const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
-  return { shortUrl, timeZone, known, reversals: new Map(byId), undoing, next, now: Date.now(), viewer }
-}
-
-async function findKnown(db: Db, viewer: Actor, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
-  if (typeof id !== 'number') return undefined
-  const { account } = viewer
-  switch (record) {
-    case 'domain': {
-      const domain = (await domainRecords.find(db, account, id))?.record
-      return domain && { name: domain.name_unicode }
-    }
-    case 'space':
-      return (await spaceRecords.find(db, account, id))?.record
-    case 'tag':
-      return (await tagRecords.find(db, account, id))?.record
-    case 'key':
-      return allows(viewer, 'keys:read') ? { name: '' } : undefined
-    default:
-      return { name: '' }
-  }
+  return { ...context, reversals: new Map(byId), undoing, next, now: Date.now(), viewer }
 }
 
 /** The most events of a batch that its entry counts. Its page counts all. */
 const countedInEntry = 1_000
 
-/** Loads what is said about a batch, and counts its events up to `most`. Returns null for a batch with one event. */
-export async function loadBatch(
-  db: Db,
-  account: number,
-  id: string,
-  most = Number.POSITIVE_INFINITY,
-): Promise<Batch | null> {
-  const counts = await countTypes(db, account, id, Date.now(), most + 1)
-  if (sumCounts(counts, 'all') < 2) return null
-  const ends = (['asc', 'desc'] as const).map((order) => readBatchEnd(db, account, id, order, sampleSize))
-  const sample = new Map((await Promise.all(ends)).flat().map((event) => [event.id, event]))
-  return { counts, isLarger: sumCounts(counts, 'all') > most, sample: [...sample.values()] }
+/** Returns a batch; null for one with a single event. */
+export function severalIn(batch: Batch): Batch | null {
+  return sumCounts(batch.counts, 'all') < 2 ? null : batch
 }
 
 /** Returns an entry for each batch of the events. */
 export async function groupedEntries(db: Db, account: number, events: readonly StoredEvent[]): Promise<Entry[]> {
   const heads = [...Map.groupBy(events, ({ batchId }) => batchId).values()].flatMap(([first]) => first ?? [])
   return Promise.all(
-    heads.map(async (event) => ({ event, batch: await loadBatch(db, account, event.batchId, countedInEntry) })),
+    heads.map(async (event) => ({
+      event,
+      batch: severalIn(await loadBatch(db, account, event.batchId, countedInEntry)),
+    })),
   )
 }
 

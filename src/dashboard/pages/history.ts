@@ -16,6 +16,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { kinds, recordKinds, typeNames } from '../../record-kinds.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { Violation } from '../../violations.ts'
+import { loadBatch } from '../change-context.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
 import type { Notice } from '../notice-messages.ts'
 import { withdrawOffer } from '../notices.ts'
@@ -36,8 +37,8 @@ import {
   entryList,
   groupedEntries,
   historyHome,
-  loadBatch,
   loadEntryContext,
+  severalIn,
 } from './history-entries.ts'
 
 interface Services {
@@ -52,8 +53,8 @@ export function addHistoryPages(pages: Pages, services: Services): void {
   pages.get(`${historyHome}/undo`, 'events:read', async () => new Redirect(historyHome))
   pages.post(`${historyHome}/undo`, null, async (request) => {
     const shown = await undo(request, services)
-    // As a notice does. The page names what stayed, and a repetition would fail again.
-    if (!(shown instanceof Redirect)) withdrawOffer(request.exchange, pages.isSecure(request.exchange))
+    // If changes stayed, a repetition would fail again.
+    withdrawOffer(request.exchange, pages.isSecure(request.exchange))
     return shown
   })
 }
@@ -80,7 +81,7 @@ async function historyPage(request: PageRequest, services: Services): Promise<Pa
   if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet(actor) }
   const single = rows.map((event): Entry => ({ event, batch: null }))
   const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
-  const whole = batch_id && (await loadBatch(storage, account, batch_id))
+  const whole = batch_id && severalIn(await loadBatch(storage, account, batch_id))
   const samples = [whole, ...entries.map(({ batch }) => batch)].flatMap((batch) => (batch ? batch.sample : []))
   const context = await loadEntryContext({ ...services, timeZone }, actor, [...rows, ...samples], list.currentHref)
   const days = Map.groupBy(entries, ({ event: { at } }) => calendar.dayAt(Date.parse(at)))
@@ -205,7 +206,7 @@ async function undo(request: PageRequest, services: Services): Promise<PageConte
       : await undoEvent(services, actor, positiveInteger(String(event)) ?? 0)
   const page = isOver ? remainingPage(next, done) : batchPage(batch ?? '')
   const [count, failed] = [done.length, stayed.length]
-  const repeatRedirect = new Redirect(page, noticeOf(count, failed))
+  const repeatRedirect = new Redirect(page, chooseNotice(count, failed))
   if (failed === 0) return repeatRedirect
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
@@ -220,9 +221,9 @@ async function undo(request: PageRequest, services: Services): Promise<PageConte
   return { title, section: 'history', body, repeatRedirect }
 }
 
-function noticeOf(count: number, failed: number): Notice {
-  if (count > 0) return { code: 'changes-undone', count, failed }
-  return failed > 0 ? { code: 'changes-not-undone', count: failed } : { code: 'nothing-to-undo' }
+function chooseNotice(count: number, failed: number): Notice {
+  if (count > 0) return 'changes'
+  return failed > 0 ? { code: 'not-undone', count: failed } : { code: 'nothing-to-undo' }
 }
 
 /** Returns why a change stayed, with the labels of forms. */

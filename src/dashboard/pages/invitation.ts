@@ -35,7 +35,7 @@ export function addInvitationForm(pages: Pages, { storage: db, dashboardUrl }: S
 
   pages.post(`${home}/invitations/:id/revoke`, 'members:write', async (request) => {
     await deleteInvitation(db, request.actor, idParam(request, 'invitation'))
-    return new Redirect(home, { code: 'invitation-revoked' })
+    return new Redirect(home, 'changes')
   })
 }
 

@@ -53,7 +53,7 @@ export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: S
 
   pages.post(`${home}/:id/revoke`, 'keys:write', async (request) => {
     await revokeKey(db, request.actor, idParam(request, 'key'))
-    return new Redirect(home, { code: 'key-revoked' })
+    return new Redirect(home, 'changes')
   })
 }
 

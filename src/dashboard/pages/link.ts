@@ -218,11 +218,11 @@ ${controlFor(viewer, 'domains:write', style)}</div></section></details>`
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */
 function addLinkActions(pages: Pages, services: Services): void {
   const { links } = services.actions
-  for (const [name, { change, past }] of Object.entries(linkSettings)) {
+  for (const [name, { change }] of Object.entries(linkSettings)) {
     pages.post(`${home}/:id/${name}`, 'links:write', async (request) => {
       const id = idParam(request, 'link')
       await links.change(request.actor, id, change, null)
-      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, id })
+      return new Redirect(linkReturnPath(request.fields.next), 'changes')
     })
   }
 
@@ -244,7 +244,7 @@ function addLinkActions(pages: Pages, services: Services): void {
     formHandler(askToDelete, async (request) => {
       const id = idParam(request, 'link')
       await links.remove(request.actor, id, deletionQueryOf(request.fields), null)
-      return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id })
+      return new Redirect(linkListReturnPath(request.fields.next), 'changes')
     }),
   )
 
@@ -255,7 +255,7 @@ function addLinkActions(pages: Pages, services: Services): void {
   pages.post(`${home}/:id/delete-statistics`, 'links:write', async (request) => {
     const id = idParam(request, 'link')
     if (!(await services.deleteClicks(request.actor, id))) throw notFound('link')
-    return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
+    return new Redirect(`${home}/${id}`, 'changes')
   })
 }
 

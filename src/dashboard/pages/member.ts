@@ -52,7 +52,7 @@ export function addMemberPages(pages: Pages, services: Services): void {
     const { id } = await requestedMember(request, db)
     const { role } = valuesIn(roleForm, { role: request.fields.role })
     await changeRole(db, request.actor, id, role)
-    return new Redirect(home, { code: 'role-changed' })
+    return new Redirect(home, 'changes')
   })
 
   pages.get(`${home}/:id/remove`, 'members:write', async (request) =>
@@ -63,7 +63,7 @@ export function addMemberPages(pages: Pages, services: Services): void {
     const { exchange, session, fields } = request
     const id = idParam(request, 'member')
     await removeMember(db, request.actor, id, { keepsKeys: fields.keep_keys === 'true', precondition: null })
-    if (id !== session.member?.id) return new Redirect(home, { code: 'member-removed' })
+    if (id !== session.member?.id) return new Redirect(home, 'changes')
     return pages.signOut(exchange)
   })
   addSessionForm(pages, services)
@@ -79,7 +79,7 @@ function addSessionForm(pages: Pages, { storage: db }: Services): void {
     if (session === undefined)
       return new Redirect(path, { code: 'sessions-ended', count: await removeSessions(db, owner, null) })
     found((await removeSession(db, owner, session)) || undefined, 'session')
-    return new Redirect(path, { code: 'session-ended' })
+    return new Redirect(path, { code: 'sessions-ended', count: 1 })
   })
 }
 

@@ -77,7 +77,7 @@ function addSessionForms(pages: Pages, { storage: db }: PasskeyServices): void {
     const { exchange, session } = request
     const id = idParam(request, 'session')
     if (!(await removeSession(db, sessionOwner(session), id))) throw notFound('session')
-    if (id !== session.id) return new Redirect(home, { code: 'session-ended' })
+    if (id !== session.id) return new Redirect(home, { code: 'sessions-ended', count: 1 })
     return pages.signOut(exchange)
   })
 

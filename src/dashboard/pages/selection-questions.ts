@@ -18,7 +18,7 @@ import { unknownDomain, unknownSpace } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Violation } from '../../violations.ts'
 import { loadTagNames } from '../choices.ts'
-import { type Notice, restorableNote } from '../notice-messages.ts'
+import { type Remark, restorableNote } from '../notice-messages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { manyLinks, typedField } from '../parts/deletion.ts'
 import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
@@ -41,7 +41,7 @@ import {
   shortList,
 } from './selected-links.ts'
 
-/** What a user does with links, and the notices about it. */
+/** What a user does with links. */
 export interface LinkAction {
   /** Returns the page that asks whether to apply the action. At least one of the links exists. */
   readonly ask: () => Promise<Question>
@@ -49,12 +49,8 @@ export interface LinkAction {
   readonly isAsked: boolean
   /** Returns what happens to some of the links. */
   readonly change: (ids: readonly number[]) => BatchChange
-  readonly single?: Notice['code']
-  readonly several: Notice['code']
-  /** If no link changes. Without it, links that had the new values before count like the others. */
-  readonly none?: Notice['code']
-  /** The id of the domain or the space that the notice names. */
-  readonly target?: number
+  /** What the notice says about links that couldn't be changed; by default only their number. */
+  readonly obstacle?: Remark
   /** The action can't be confirmed with these. */
   readonly violations?: readonly Violation[]
 }

@@ -18,7 +18,6 @@ import { Refusal, type Violation } from '../../violations.ts'
 import { loadChoices, noSpace } from '../choices.ts'
 import { countArchived, fingerprint, linkListAt, linkListState } from '../link-list.ts'
 import type { ListState } from '../lists.ts'
-import type { Notice } from '../notice-messages.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { controlFor, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { requireTyped } from '../parts/deletion.ts'
@@ -110,18 +109,20 @@ async function act(selection: Selection, services: Services): Promise<Question |
   const isConfirmed = fields.confirmed === 'true'
   let staying: Question['staying']
   if (isConfirmed || action.isAsked || isMatching) {
-    if (links.length === 0) return new Redirect(next, { code: action.none ?? 'links-gone' })
+    if (links.length === 0) return new Redirect(next, { code: 'links-stayed' })
     const question = await action.ask()
     const isValid = (action.violations ?? []).length === 0
     if (!isConfirmed || !isValid || !isSameQuestion(question, selection)) return question
     staying = question.staying
   }
   const apply = () => applyToAll({ ...selection, runBatch: services.runBatch }, action)
-  const { notice, applied } = await services.semaphores.selections.run(apply, String(actor.account))
-  const repeatRedirect = new Redirect(next, notice)
+  const applied = await services.semaphores.selections.run(apply, String(actor.account))
+  const failed = selection.ids.length - applied.length
+  const remark = { code: applied.length === 0 ? 'links-stayed' : (action.obstacle ?? 'stayed'), count: failed } as const
+  const repeatRedirect = new Redirect(next, failed === 0 ? 'changes' : remark)
   const known = new Set([...applied, ...(staying ?? links).map(({ id }) => id)])
   const stayed = links.filter(({ id }) => !known.has(id))
-  return stayed.length === 0 ? repeatRedirect : { ...stayedPage(stayed, selection, notice.count ?? 0), repeatRedirect }
+  return stayed.length === 0 ? repeatRedirect : { ...stayedPage(stayed, selection, applied.length), repeatRedirect }
 }
 
 /** Asks where to move all links that match the query, such as all links on a domain. */
@@ -186,10 +187,8 @@ function checkedIn(fields: Fields): number[] {
 async function actionFrom(selection: Selection): Promise<LinkAction> {
   const { what } = selection.fields
   if (isSetting(what)) {
-    const { change, past } = listSettings[what]
-    const codes = { single: `link-${past}`, several: `links-${past}` } as const
     const ask = () => askToChange(selection, what)
-    return { ask, isAsked: false, change: await settingOf(change, selection), ...codes }
+    return { ask, isAsked: false, change: await settingOf(listSettings[what].change, selection) }
   }
   switch (what) {
     case 'tag':
@@ -225,8 +224,7 @@ async function deleteAll(selection: Selection): Promise<LinkAction> {
   })
   const violations = typed instanceof Failure ? (typed.facts.violations ?? []) : []
   const ask = () => askToDelete(selection, violations)
-  const codes = { single: 'link-deleted', several: 'links-deleted' } as const
-  return { ask, isAsked: true, change: (ids) => ({ kind: 'delete', ids }), ...codes, violations }
+  return { ask, isAsked: true, change: (ids) => ({ kind: 'delete', ids }), violations }
 }
 
 function changeTags(selection: Selection): LinkAction {
@@ -236,7 +234,7 @@ function changeTags(selection: Selection): LinkAction {
   const isEmpty = invalid.length === 0 && add.length + remove.length === 0
   const violations = isEmpty ? [new Refusal('required.tag_change').at('add_tags')] : invalid
   const ask = () => askForTags(selection, violations)
-  return { ask, isAsked: true, change: update({ tags: { add, remove } }), several: 'links-tagged', violations }
+  return { ask, isAsked: true, change: update({ tags: { add, remove } }), obstacle: 'too-many-tags', violations }
 }
 
 /** Returns the action that sets and removes dates and the click limit. Empty fields leave the links as they are. */
@@ -256,8 +254,7 @@ async function changeLimits(selection: Selection): Promise<LinkAction> {
   const change = await attempt(() => settingOf(sent, selection))
   if (change instanceof Failure) violations.push(...(change.facts.violations ?? []))
   const ask = () => askForLimits(selection, violations)
-  const codes = { single: 'link-changed', several: 'links-changed' } as const
-  return { ask, isAsked: true, change: change instanceof Failure ? update({}) : change, ...codes, violations }
+  return { ask, isAsked: true, change: change instanceof Failure ? update({}) : change, violations }
 }
 
 function replaceText(selection: Selection): LinkAction {
@@ -266,8 +263,7 @@ function replaceText(selection: Selection): LinkAction {
   const replacement = violations.length > 0 ? undefined : (values as Replacement)
   const ask = () =>
     replacement === undefined ? askForReplacement(selection, violations) : askToReplace(selection, replacement)
-  const codes = { several: 'links-redirected', none: 'links-not-redirected' } as const
-  return { ask, isAsked: true, change: update({ replacement }), ...codes, violations }
+  return { ask, isAsked: true, change: update({ replacement }), violations }
 }
 
 /** Throws `validation_failed` if the form names no target. The id 0 stands for no space. */
@@ -276,24 +272,22 @@ async function moveAll(selection: Selection): Promise<LinkAction> {
   const target = kind === 'space' && id === noSpace ? 0 : positiveInteger(id)
   if (target === undefined) throw validationFailed([new Refusal('required.new_space').at('space_id')])
   if (kind === 'domain') {
-    const codes = { several: 'links-on-domain', none: 'links-not-moved' } as const
     const keep_address = selection.fields.keep_addresses === 'true'
     const change = update({ values: { domain_id: target, keep_address } })
-    return { ask: () => askToChangeDomain(selection, target), isAsked: true, change, ...codes, target }
+    return { ask: () => askToChangeDomain(selection, target), isAsked: true, change }
   }
   const change = await settingOf({ space_id: target === 0 ? '' : String(target) }, selection)
-  const several = target === 0 ? 'links-without-space' : 'links-moved'
-  return { ask: () => askToChangeSpace(selection, target), isAsked: false, change, several, target }
+  return { ask: () => askToChangeSpace(selection, target), isAsked: false, change }
 }
 
 /**
- * Applies the action in parts, all of which belong to the actor's batch. After an error, no more parts begin, and the notice
- * is about the finished ones. Returns it with the ids of their links. Throws the error if there are none.
+ * Applies the action in parts, all of which belong to the actor's batch. After an error, no more parts begin. Returns the ids of
+ * the links in the finished parts that have the new values. Throws the error if there are none.
  */
 export async function applyToAll(
   { ids, actor, runBatch }: Pick<Selection, 'ids' | 'actor'> & Pick<Services, 'runBatch'>,
-  { change, single, several, none, target }: Omit<LinkAction, 'ask' | 'isAsked'>,
-): Promise<{ readonly notice: Notice; readonly applied: readonly number[] }> {
+  { change }: Pick<LinkAction, 'change'>,
+): Promise<readonly number[]> {
   const done: BatchResponse[] = []
   try {
     for (let at = 0; at < ids.length; at += changedTogether) {
@@ -303,15 +297,5 @@ export async function applyToAll(
   } catch (error) {
     if (!(error instanceof Failure) || done.length === 0) throw error
   }
-  const applied = done.flatMap((part) => part.applied)
-  const changed = done.reduce((sum, part) => sum + part.changed, 0)
-  const count = none === undefined ? applied.length : changed
-  const failed = ids.length - applied.length
-  return { notice: notice(), applied: applied.map(({ id }) => id) }
-
-  function notice(): Notice {
-    if (count === 0) return { code: none ?? 'links-gone' }
-    if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id }
-    return { code: several, id: target, count, failed }
-  }
+  return done.flatMap(({ applied }) => applied.map(({ id }) => id))
 }

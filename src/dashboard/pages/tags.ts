@@ -126,5 +126,5 @@ async function merge(request: PageRequest, services: Services): Promise<Redirect
   // The API takes an id.
   const into = name === '' ? '' : (target?.id ?? Number.MAX_SAFE_INTEGER)
   const { record } = await services.actions.tags.merge(actor, tag.id, { into }, null)
-  return new Redirect(`${home}/${record.id}`, { code: 'tag-merged' })
+  return new Redirect(`${home}/${record.id}`, 'changes')
 }

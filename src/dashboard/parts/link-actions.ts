@@ -20,10 +20,10 @@ export const maxCompared = 5
 
 /** Settings that link pages and the menus of lists change. */
 export const linkSettings = {
-  enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' }, past: 'enabled' },
-  disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' }, past: 'disabled' },
-  archive: { label: 'Archive', icon: 'archive', change: { archived: 'true' }, past: 'archived' },
-  unarchive: { label: 'Unarchive', icon: 'unarchive', change: { archived: 'false' }, past: 'unarchived' },
+  enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' } },
+  disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' } },
+  archive: { label: 'Archive', icon: 'archive', change: { archived: 'true' } },
+  unarchive: { label: 'Unarchive', icon: 'unarchive', change: { archived: 'false' } },
 } as const
 
 /** Settings that the menu for selected links changes. A question starts with `verb`, or `label` without it. */
@@ -34,14 +34,12 @@ export const listSettings = {
     verb: 'Forward query strings of',
     icon: 'open',
     change: { forward_query: 'true' },
-    past: 'changed',
   },
   unforward: {
     label: 'Don’t forward query strings',
     verb: 'Don’t forward query strings of',
     icon: 'off',
     change: { forward_query: 'false' },
-    past: 'changed',
   },
 } as const
 

@@ -44,8 +44,8 @@ if (created && copyButton instanceof HTMLElement) void copyCreated(created, copy
 async function copyCreated(notice, button) {
   try {
     await navigator.clipboard.writeText(button.dataset.copy ?? '')
-    notice.textContent = 'Link created and copied.'
-    announce('Link created and copied.')
+    notice.append(' The short link is copied.')
+    announce('The short link is copied.')
   } catch {
     // The Enter key copies it.
     button.focus()
