@@ -335,6 +335,15 @@ test('rows of imports have warnings about the values that they store, by which l
   ]
   assert.deepEqual(codes(planned.shown), expected)
   assert.match(planned.shown[2].warnings[0].message, /alias 123\. The link with the alias 0123 has/)
+  const alike = [
+    ['77', 'same'],
+    ['0077', 'same'],
+    ['88', 'one'],
+    ['088', 'another'],
+  ].map((cells) => `${host}/${cells.join(',https://tea.example/')}`)
+  const { shown } = await planFile(place, ['short_url,url', ...alike].join('\n'))
+  assert.deepEqual(codes(shown), ['1 alias spreadsheet', '2', '3', '4'])
+  assert.match(shown[0].warnings[0].message, /alias 77\. The link with the alias 0077 has/)
   assert.equal('warnings' in planned.shown[3], false)
   const rows = async (query: string) => (await place.send('GET', `/imports/${planned.id}/rows?${query}`)).body.data
   assert.deepEqual(codes(await rows('warning=wrong_encoding')), expected.slice(0, 2))

@@ -19,7 +19,7 @@ import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
-import { type Decision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
+import { type RowDecision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
 import { advance, jobEnd, type Lease, type StoredImport, type Summary } from './store.ts'
 import { countProvable } from './totals.ts'
 
@@ -175,7 +175,7 @@ async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: read
     const result = results.get(row.id)
     if (result === undefined || result instanceof Failure) {
       const { code, message } = reasonOf(result)
-      const decision = row.decision as Decision
+      const decision = row.decision as RowDecision
       refused.push({ ...row, decision: { ...decision, outcome: 'refuse', code, message } })
       failed.push(row)
     } else {

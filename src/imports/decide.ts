@@ -1,7 +1,8 @@
-/** Decides what an import does with the rows of its file, from the stored rows alone, so that it can be repeated. */
+/** Decides what an import does with each row of its file. The same database and file always give the same decision. */
 
 import { isSame } from '../events/event.ts'
 import { foldCase } from '../lib/text.ts'
+import { clash } from '../links/addresses.ts'
 import { domainsNamed } from '../links/batch-store.ts'
 import { changeViolations, type LinkRules, newLinkViolations } from '../links/link-violations.ts'
 import { type LinkRow, linkEvents } from '../links/schema.ts'
@@ -16,8 +17,8 @@ import type { LossKind } from './file-row.ts'
 import { freeAlias } from './free-alias.ts'
 import { readChange, readNewLink, withWarnings } from './links.ts'
 import { omitted, refusals, unmapped } from './refusals.ts'
-import { type ImportOptions, isLeftOut } from './schema.ts'
-import { type Decision, entriesWith, findRows, type StagedAddress, type StagedRow } from './staging/store.ts'
+import { type ImportOptions, isLeftOut, type RowOutcome } from './schema.ts'
+import { entriesWith, type RowDecision, type StagedAddress, type StagedRow } from './staging/store.ts'
 
 /** What decisions depend on, apart from the rows. */
 export interface PlanContext {
@@ -32,7 +33,7 @@ export interface PlanContext {
 
 /** A row with its decision, and its figures for the totals of the plan. */
 export interface DecidedRow extends StagedRow {
-  readonly decision: Decision
+  readonly decision: RowDecision
   readonly figures: Figures
 }
 
@@ -49,33 +50,29 @@ export interface Figures {
 /** An address on a domain of the account. */
 interface Located extends StagedAddress {
   readonly domain: LinkDomain
+  readonly domain_id: number
   readonly alias: string
 }
 
 /** Why a row stores nothing. The outcome is `refuse` by default. */
-type Refused = Pick<Decision, 'code' | 'message'> & Partial<Pick<Decision, 'outcome'>>
+type Reason = Pick<RowDecision, 'code' | 'message'> & Partial<Pick<RowDecision, 'outcome'>>
 
-/** Decides about rows that follow each other in the file. The rows before them have their decisions already. */
+/**
+ * Decides about rows that follow each other in the file, from stored links and from the rows before each row. The rows before
+ * the first one have their decisions already.
+ */
 export async function decideRows(tx: Db, plan: PlanContext, rows: readonly StagedRow[]): Promise<DecidedRow[]> {
-  await findDomains(
-    tx,
-    plan,
-    rows.flatMap(({ content, addresses }) => [content.host ?? '', ...addresses.map(({ host }) => host)]),
-  )
-  const located = rows.map((row) => locate(plan, row))
-  const known = await findKnown(tx, plan, rows, located)
+  const hosts = rows.flatMap(({ content, addresses }) => [content.host ?? '', ...addresses.map(({ host }) => host)])
+  await findDomains(tx, plan, hosts)
+  const located = new Map(rows.map((row) => [row, locate(plan, row)]))
+  const others = await findOthers(tx, plan, [...located.values()])
   const decided: DecidedRow[] = []
-  for (const [at, row] of rows.entries()) {
-    const addresses = located[at] as Located[] | Refused
-    const made = await decide(tx, plan, row, addresses, known)
-    decided.push(made)
-    if (made.decision.outcome === 'refuse' || !Array.isArray(addresses)) continue
-    const url = row.content.fields.url ?? ''
-    const { earlier, compared } = known
-    // As `findInFile` does for the rows before, so that decisions don't depend on where a batch begins.
-    for (const each of addresses.map(spellingOf)) if (compared.has(`${row.id} ${each}`)) earlier.getOrInsert(each, url)
+  for (const [row, addresses] of located) {
+    const next = await decideRow(tx, plan, row, addresses, others)
+    for (const entry of others.entries.get(row.id) ?? []) entry.outcome = next.decision.outcome
+    decided.push(next)
   }
-  return withWarnings(tx, plan.account, decided, plan.rules)
+  return withWarnings(tx, plan, decided)
 }
 
 /** Looks up the domains of hosts that are not known yet. */
@@ -92,7 +89,7 @@ export async function findDomains(
 }
 
 /** Returns the addresses of a row on domains of the account, or why it has none. */
-function locate({ domains, options }: PlanContext, { content, addresses }: StagedRow): Located[] | Refused {
+function locate({ domains, options }: PlanContext, { content, addresses }: StagedRow): Located[] | Reason {
   if (content.refusal !== null) return content.refusal
   const located: Located[] = []
   for (const address of addresses) {
@@ -111,98 +108,81 @@ function locate({ domains, options }: PlanContext, { content, addresses }: Stage
   return isLeftOut(options, host) ? omitted(host) : unmapped(host)
 }
 
-/** What the file knows about the addresses of some rows. */
-interface InFile {
-  /** The spellings of the file, by `groupOf`. */
-  readonly spellings: ReadonlyMap<string, ReadonlySet<string>>
-  /** The URLs of earlier rows, by `spellingOf`. */
-  readonly earlier: Map<string, string>
-  /** The rows that are compared with each other, with their `spellingOf`. */
-  readonly compared: ReadonlySet<string>
+/** An address of a row of the file, on a domain of the account. */
+interface Entry {
+  readonly row_id: number
+  readonly alias: string
+  readonly url: string
+  outcome: RowOutcome | null
 }
 
-/** What the database and the file know about the addresses of some rows. */
-interface Known extends InFile {
-  /** The stored addresses with the same folded alias on the domain, by `groupOf`. */
+/** What else has the addresses of some rows, in any spelling. Groups are those of `groupKey`. */
+interface Others {
   readonly stored: ReadonlyMap<string, readonly KnownAddress[]>
+  /** The addresses of the file in the order of its rows, by group and by row. */
+  readonly inFile: ReadonlyMap<string, readonly Entry[]>
+  readonly entries: ReadonlyMap<number, readonly Entry[]>
   readonly sums: ReadonlyMap<string, DaySums>
   /** The links of stored addresses, for updates. */
   readonly links: ReadonlyMap<number, LinkRow>
 }
 
-function groupOf({ domain, folded }: Pick<Located, 'domain' | 'folded'>): string {
+/** Addresses with the same key differ at most in case. */
+function groupKey(domain: LinkDomain, folded: string): string {
   return `${domain.id} ${folded}`
 }
 
-function spellingOf({ domain, alias }: Pick<Located, 'domain' | 'alias'>): string {
-  return `${domain.id} ${alias}`
-}
-
-async function findKnown(
-  tx: Db,
-  plan: PlanContext,
-  rows: readonly StagedRow[],
-  located: readonly (Located[] | Refused)[],
-): Promise<Known> {
+async function findOthers(tx: Db, plan: PlanContext, located: readonly (Located[] | Reason)[]): Promise<Others> {
   const { account, importId, options } = plan
   const all = located.flatMap((addresses) => (Array.isArray(addresses) ? addresses : []))
   const folded = [...new Set(all.map((address) => address.folded))]
   const stored = new Map<string, KnownAddress[]>()
-  for (const [id, onDomain] of Map.groupBy(all, ({ domain }) => domain.id)) {
-    const names = [...new Set(onDomain.map((address) => address.folded))]
-    for (const found of await addressesWith(tx, account, id, names)) {
-      stored.getOrInsertComputed(`${id} ${found.folded}`, () => []).push(found)
+  for (const [domain, own] of Map.groupBy(all, (address) => address.domain)) {
+    const names = [...new Set(own.map((address) => address.folded))]
+    for (const found of await addressesWith(tx, account, domain.id, names)) {
+      stored.getOrInsertComputed(groupKey(domain, found.folded), () => []).push(found)
     }
   }
   const linkIds = options.conflict === 'update' ? [...stored.values()].flat().map(({ link }) => link) : []
   const links = await linkRecords.findAll(tx, account, [...new Set(linkIds)])
-  const sums = await daySums(tx, importId, folded)
   return {
-    stored,
-    ...(await findInFile(tx, plan, folded, rows[0]?.id ?? 0)),
-    sums: sumsByAddress(sums),
+    ...{ stored, ...(await findInFile(tx, plan, folded)) },
+    sums: sumsByAddress(await daySums(tx, importId, folded)),
     links: new Map([...links].map(([id, { record }]) => [id, record])),
   }
 }
 
-/** Returns the spellings of the whole file, and the URLs of the rows before a row that are not refused. */
-async function findInFile(tx: Db, plan: PlanContext, folded: readonly string[], first: number): Promise<InFile> {
-  const { importId } = plan
-  const spellings = new Map<string, Set<string>>()
-  const before = new Map<string, number>()
-  const compared = new Set<string>()
-  const entries = (await entriesWith(tx, importId, folded)).sort((a, b) => a.row_id - b.row_id)
+async function findInFile(tx: Db, plan: PlanContext, folded: readonly string[]) {
+  const found = await entriesWith(tx, plan.importId, folded)
   await findDomains(
     tx,
     plan,
-    entries.map(({ host }) => host),
+    found.map(({ host }) => host),
   )
-  for (const entry of entries) {
-    const domain = plan.domains.get(entry.host)
+  const inFile = new Map<string, Entry[]>()
+  const entries = new Map<number, Entry[]>()
+  for (const { row_id, host, path, folded: name, url, outcome } of found) {
+    const domain = plan.domains.get(host)
     if (domain == null) continue
-    const address = { domain, folded: entry.folded, alias: entry.path.normalize() }
-    spellings.getOrInsertComputed(groupOf(address), () => new Set()).add(address.alias)
-    compared.add(`${entry.row_id} ${spellingOf(address)}`)
-    if (entry.row_id < first && entry.outcome !== 'refuse') before.getOrInsert(spellingOf(address), entry.row_id)
+    const entry = { row_id, alias: path.normalize(), url: url ?? '', outcome: outcome as RowOutcome | null }
+    inFile.getOrInsertComputed(groupKey(domain, name), () => []).push(entry)
+    entries.getOrInsertComputed(row_id, () => []).push(entry)
   }
-  const rows = await findRows(tx, importId, [...new Set(before.values())])
-  const urls = new Map(rows.map(({ id, content }) => [id, content.fields.url ?? '']))
-  const earlier = new Map([...before].map(([spelling, row]) => [spelling, urls.get(row) ?? '']))
-  return { spellings, earlier, compared }
+  return { inFile, entries }
 }
 
 /** Returns the figures of rows, by their ids. */
 export async function findFigures(tx: Db, importId: number, rows: readonly StagedRow[]): Promise<Map<number, Figures>> {
   const folded = rows.flatMap(({ addresses }) => addresses.map((address) => address.folded))
   const sums = sumsByAddress(await daySums(tx, importId, [...new Set(folded)]))
-  return new Map(rows.map((row) => [row.id, figuresOf(row, sums)]))
+  return new Map(rows.map((row) => [row.id, addFigures(row, sums)]))
 }
 
-function sumsByAddress(sums: readonly DaySums[]): Known['sums'] {
+function sumsByAddress(sums: readonly DaySums[]): Others['sums'] {
   return new Map(sums.map((each) => [`${each.host} ${each.path}`, each]))
 }
 
-function figuresOf({ content, addresses }: StagedRow, sums: Known['sums']): Figures {
+function addFigures({ content, addresses }: StagedRow, sums: Others['sums']): Figures {
   const own = addresses.flatMap(({ host, path }) => sums.get(`${host} ${path}`) ?? [])
   const sum = (figure: 'clicks' | 'bots' | 'days') => own.reduce((total, each) => total + each[figure], 0)
   const last = own.map((each) => each.last ?? -1)
@@ -217,8 +197,8 @@ function figuresOf({ content, addresses }: StagedRow, sums: Known['sums']): Figu
 
 /** Builds the result for a row. Its addresses stay without aliases, apart from those that are given. */
 type Result = (
-  outcome: Decision['outcome'],
-  own?: Partial<Decision>,
+  outcome: RowOutcome,
+  own?: Partial<RowDecision>,
   addresses?: readonly StagedAddress[],
   tags?: readonly string[],
 ) => DecidedRow
@@ -244,14 +224,14 @@ function withAliases(
   return all.map((address) => known.get(keyOf(address)) ?? { ...address, domain_id: null, alias: null })
 }
 
-async function decide(
+async function decideRow(
   tx: Db,
   plan: PlanContext,
   row: StagedRow,
-  addresses: Located[] | Refused,
-  known: Known,
+  addresses: Located[] | Reason,
+  others: Others,
 ): Promise<DecidedRow> {
-  const figures = figuresOf(row, known.sums)
+  const figures = addFigures(row, others.sums)
   if (!Array.isArray(addresses)) {
     const { outcome = 'refuse', code, message } = addresses
     return resultFor(row, figures, [])(outcome, { code, message })
@@ -259,19 +239,26 @@ async function decide(
   const url = row.content.fields.url ?? ''
   const { exact = '' } = row.content.fields
   const isOwnExact = ['true', '1'].includes(exact.trim())
-  const named = addresses.map((address) => ({ ...address, exact: isOwnExact || isExact(plan, address, url, known) }))
+  const named = addresses.map((address) => ({
+    ...address,
+    exact: isOwnExact || becomesExact(plan, address, url, others),
+  }))
   const result = resultFor(row, figures, named)
-  const earlier = named.map((address) => known.earlier.get(spellingOf(address)))
-  if (earlier.some((each) => each !== undefined && each !== url)) return result('refuse', refusals.duplicate)
-  const others = named.filter((_, at) => earlier[at] === undefined)
-  if (others.some((address) => !known.compared.has(`${row.id} ${spellingOf(address)}`))) {
-    return result('refuse', refusals.uncompared)
-  }
-  if (others.length === 0 && named.length > 0) return result('known', {}, named)
-  const taken = others.map((address) => takenBy(address, known))
-  const owner = taken.find((each) => each !== undefined)
-  if (owner === undefined || plan.options.conflict !== 'update') return decideNew(tx, plan, row, others, taken, result)
-  return decideUpdate(plan, row, known.links.get(owner.link), (outcome, own, tags) => result(outcome, own, named, tags))
+  const same = named.map(({ domain, folded, alias }) =>
+    (others.inFile.get(groupKey(domain, folded)) ?? []).filter((entry) => entry.alias === alias),
+  )
+  const earlier = same.map((all) => all.find(({ row_id, outcome }) => row_id < row.id && outcome !== 'refuse'))
+  if (earlier.some((each) => each !== undefined && each.url !== url)) return result('refuse', refusals.duplicate)
+  const isCompared = (at: number) => same[at]?.some(({ row_id }) => row_id === row.id)
+  if (earlier.some((each, at) => each === undefined && !isCompared(at))) return result('refuse', refusals.uncompared)
+  const left = named.filter((_, at) => earlier[at] === undefined)
+  if (left.length === 0 && named.length > 0) return result('known', {}, named)
+  const owners = left.map((address) => findOwner(address, others))
+  const owner = owners.find((each) => each !== undefined)
+  if (owner === undefined || plan.options.conflict !== 'update') return decideNew(tx, plan, row, left, owners, result)
+  return decideUpdate(plan, row, others.links.get(owner.link), (outcome, own, tags) =>
+    result(outcome, own, named, tags),
+  )
 }
 
 /** Decides about a row that stores a link, unless others have its addresses. */
@@ -280,26 +267,26 @@ async function decideNew(
   plan: PlanContext,
   { content }: StagedRow,
   named: readonly Located[],
-  taken: readonly (KnownAddress | undefined)[],
+  owners: readonly (KnownAddress | undefined)[],
   result: Result,
 ): Promise<DecidedRow> {
   const { values, violations } = readNewLink(content, plan.options, plan.rules)
   const violation = violations[0] ?? firstProblem(plan, values, content.host ?? '', named)
-  if (violation !== undefined) return result('refuse', refusedBy(violation))
-  const owner = taken.find((each) => each !== undefined)
+  if (violation !== undefined) return result('refuse', reasonFor(violation))
+  const owner = owners.find((each) => each !== undefined)
   if (owner === undefined) return result('store', {}, named, values.tags)
   const own = { linkId: owner.link }
   // A link with the same URL already serves the others.
-  const missing = named.filter((_, at) => taken[at]?.url !== values.url)
+  const missing = named.filter((_, at) => owners[at]?.url !== values.url)
   if (missing.length === 0) return result('known', own, named)
-  if (taken.every((each) => each === undefined || each.url === values.url)) {
+  if (owners.every((each) => each === undefined || each.url === values.url)) {
     return result('store', {}, missing, values.tags)
   }
   const { conflict } = plan.options
   if (conflict !== 'rename') return result(conflict === 'skip' ? 'skip' : 'conflict', own, named)
   const renamed: StagedAddress[] = []
   for (const address of missing) {
-    const isTaken = taken[named.indexOf(address)] !== undefined
+    const isTaken = owners[named.indexOf(address)] !== undefined
     const alias = isTaken ? await freeAlias(tx, plan, address) : address.alias
     if (alias === undefined) return result('refuse', refusals.numbers)
     renamed.push({ ...address, alias })
@@ -308,29 +295,21 @@ async function decideNew(
 }
 
 /**
- * Returns whether an address matches only its spelling: the file has it in several, or its source is case-sensitive and a stored
- * link with another URL has it in another.
+ * Returns whether an address is made exact: the file has it in several spellings, or its source is case-sensitive and stored links
+ * with other URLs have it in other spellings.
  */
-function isExact(
-  { isCaseSensitive }: PlanContext,
-  address: Located,
-  url: string,
-  { spellings, stored }: Known,
-): boolean {
-  const group = groupOf(address)
-  if ((spellings.get(group)?.size ?? 1) > 1) return true
-  if (!isCaseSensitive) return false
-  const others = stored.get(group) ?? []
-  return (
-    others.length > 0 && others.every((other) => other.alias !== address.alias && (other.exact || other.url !== url))
-  )
+function becomesExact({ isCaseSensitive }: PlanContext, address: Located, url: string, others: Others): boolean {
+  const group = groupKey(address.domain, address.folded)
+  if (new Set(others.inFile.get(group)?.map(({ alias }) => alias)).size > 1) return true
+  const stored = others.stored.get(group) ?? []
+  const isOther = (other: KnownAddress) => other.alias !== address.alias && (other.exact || other.url !== url)
+  return isCaseSensitive && stored.length > 0 && stored.every(isOther)
 }
 
-/** Returns the stored address that stands in the way of a new one. */
-function takenBy(address: Located, { stored }: Known): KnownAddress | undefined {
-  const all = stored.get(groupOf(address)) ?? []
-  const same = all.find(({ alias }) => alias === address.alias)
-  return same ?? (address.exact ? undefined : all.find(({ exact }) => !exact))
+/** Returns the stored address that clashes with a new one. The one with its spelling comes first. */
+function findOwner(address: Located, { stored }: Others): KnownAddress | undefined {
+  const clashing = stored.get(groupKey(address.domain, address.folded))?.filter((other) => clash(address, other))
+  return clashing?.find(({ alias }) => alias === address.alias) ?? clashing?.[0]
 }
 
 function firstProblem(
@@ -347,7 +326,7 @@ function firstProblem(
   return undefined
 }
 
-function refusedBy({ code, message }: Violation): Refused {
+function reasonFor({ code, message }: Violation): Reason {
   return { code, message }
 }
 
@@ -356,12 +335,12 @@ function decideUpdate(
   { rules }: PlanContext,
   row: StagedRow,
   link: LinkRow | undefined,
-  result: (outcome: Decision['outcome'], own: Partial<Decision>, tags?: readonly string[]) => DecidedRow,
+  result: (outcome: RowOutcome, own: Partial<RowDecision>, tags?: readonly string[]) => DecidedRow,
 ): DecidedRow {
   if (link === undefined) return result('refuse', { code: 'not_found', message: 'The link is being deleted.' })
   const { values, violations } = readChange(row.content, rules)
   const violation = violations[0] ?? changeViolations(link, values, [], rules.shortUrl)[0]
-  if (violation !== undefined) return result('refuse', refusedBy(violation))
+  if (violation !== undefined) return result('refuse', reasonFor(violation))
   const changes = differences(link, values)
   const losses = row.content.losses.filter((kind) => kind !== 'password' && kind !== 'created_at')
   const own = { linkId: link.id, losses }

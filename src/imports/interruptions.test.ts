@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from '../../test/app.ts'
-import { applyImport, planFile, rowsOf, table, tea } from '../../test/imports.ts'
+import type { Json } from '../../test/client.ts'
+import { applyImport, linksOf, planFile, rowsOf, table, tea } from '../../test/imports.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
 import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
@@ -209,6 +210,13 @@ test('decides the same wherever a batch of rows begins, and whatever is planned 
       assert.deepEqual((await all()).map(shownDecision), before)
       if (planned.outcomes.conflict > 0) return
       assert.deepEqual((await applyImport(place, planned)).outcomes, planned.outcomes)
+      const byId = new Map((await linksOf(place)).map((link) => [link.id, link]))
+      for (const { outcome, link_id, addresses, url } of await rowsOf(place, id)) {
+        if (outcome !== 'store' && outcome !== 'rename') continue
+        const [main] = addresses.filter(({ short_url }: Json) => short_url !== null)
+        const { short_url, exact, url: to } = byId.get(link_id) ?? {}
+        assert.deepEqual([short_url, exact, to], [main.short_url, main.exact, url])
+      }
     }),
     { numRuns: runs(1_000, 60) },
   )

@@ -8,8 +8,9 @@ import { type LinkRules, withScheme } from '../links/link-violations.ts'
 import { findLinkWarnings, type WarnedLink } from '../links/link-warnings.ts'
 import { type LinkChange, type NewLink, storeLink, updateLink } from '../links/schema.ts'
 import type { Db } from '../storage/port.ts'
+import type { PlanContext } from './decide.ts'
 import type { ImportOptions } from './schema.ts'
-import type { Content, Decision, StagedAddress, StagedRow } from './staging/store.ts'
+import { aliasesInFile, type Content, type RowDecision, type StagedAddress, type StagedRow } from './staging/store.ts'
 
 /** Returns the fields of the new link of a row, without its alias and domain. A link whose password is unreadable is disabled. */
 export function readNewLink(
@@ -27,20 +28,19 @@ export function readNewLink(
 }
 
 /** Adds the warnings about the values that rows store to their decisions. */
-export async function withWarnings<Row extends StagedRow & { readonly decision: Decision }>(
+export async function withWarnings<Row extends StagedRow & { readonly decision: RowDecision }>(
   tx: Db,
-  account: number,
+  { account, importId, rules }: PlanContext,
   rows: readonly Row[],
-  { shortUrl }: LinkRules,
 ): Promise<Row[]> {
   const links = new Map(rows.map((row) => [row, warnedLink(row)]))
   const all = [...links.values()].filter((link) => link !== null)
-  const warningsOf = await findLinkWarnings(tx, account, all, { shortUrl, isFromFile: true })
+  const findInFile = (wanted: ReadonlyMap<string, ReadonlySet<string>>) => aliasesInFile(tx, importId, wanted)
+  const warningsOf = await findLinkWarnings(tx, account, all, { ...rules, isFromFile: true, findInFile })
   return rows.map((row) => {
     const link = links.get(row)
-    return link
-      ? { ...row, decision: { ...row.decision, warnings: warningsOf(link).map((each) => each.toJSON()) } }
-      : row
+    const warnings = link ? warningsOf(link).map((each) => each.toJSON()) : []
+    return { ...row, decision: { ...row.decision, warnings } }
   })
 }
 

@@ -23,9 +23,9 @@ import { lossKinds, sources } from './file-row.ts'
 import { type ProofResult, proofResults } from './proof.ts'
 
 export const outcomes = ['store', 'rename', 'update', 'known', 'skip', 'conflict', 'refuse'] as const
-export type Outcome = (typeof outcomes)[number]
+export type RowOutcome = (typeof outcomes)[number]
 /** Outcomes of rows whose addresses have a link after the import is applied. */
-export const linkedOutcomes: readonly Outcome[] = ['store', 'rename', 'update', 'known', 'skip']
+export const linkedOutcomes: readonly RowOutcome[] = ['store', 'rename', 'update', 'known', 'skip']
 export const importStates = ['planning', 'failed', 'planned', 'applying', 'applied', 'undoing', 'undone'] as const
 export type ImportState = (typeof importStates)[number]
 export const conflictModes = ['refuse', 'skip', 'rename', 'update'] as const
@@ -213,7 +213,7 @@ const rowExample = {
 } satisfies ImportRow
 
 export interface ImportRowsQuery extends PageQuery {
-  readonly outcome: Outcome | null
+  readonly outcome: RowOutcome | null
   readonly proof: ProofResult | null
   /** True for any. */
   readonly warning?: WarningCode | true | null | undefined

@@ -6,7 +6,7 @@ import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { newTimes, Records } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
 import type { FileColumn, LossKind, Source } from './file-row.ts'
-import type { Import, ImportOptions, ImportState, Outcome } from './schema.ts'
+import type { Import, ImportOptions, ImportState, RowOutcome } from './schema.ts'
 
 /** Figures of a plan. */
 export interface Summary
@@ -14,7 +14,7 @@ export interface Summary
     Import,
     'rows' | 'exact' | 'case_insensitive' | 'new_tags' | 'clicks' | 'click_days' | 'first_link_at' | 'last_link_at'
   > {
-  readonly outcomes: Readonly<Record<Outcome, number>>
+  readonly outcomes: Readonly<Record<RowOutcome, number>>
   readonly losses: readonly { readonly kind: LossKind; readonly rows: number }[]
   readonly unmapped_hosts: readonly { readonly host: string; readonly rows: number }[]
   /** Addresses that a proof compares. */

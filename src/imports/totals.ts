@@ -2,7 +2,7 @@ import { foldCase } from '../lib/text.ts'
 import type { DecidedRow } from './decide.ts'
 import type { LossKind } from './file-row.ts'
 import { newAddresses } from './links.ts'
-import { linkedOutcomes, type Outcome, outcomes } from './schema.ts'
+import { linkedOutcomes, outcomes, type RowOutcome } from './schema.ts'
 import type { Summary } from './store.ts'
 
 /** Unmapped hosts that a plan names. */
@@ -10,7 +10,7 @@ const maxHosts = 100
 
 /** Adds up the figures of a plan. */
 export class Totals {
-  readonly #outcomes = Object.fromEntries(outcomes.map((each) => [each, 0])) as Record<Outcome, number>
+  readonly #outcomes = Object.fromEntries(outcomes.map((each) => [each, 0])) as Record<RowOutcome, number>
   readonly #losses = new Map<LossKind, number>()
   readonly #unmapped = new Map<string, number>()
   /** Folded names of tags that the account doesn't have. */

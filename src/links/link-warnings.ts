@@ -26,7 +26,12 @@ interface Sources {
   readonly shortUrl: ShortUrl
   /** Whether the links are from a file, which a spreadsheet may have saved. */
   readonly isFromFile?: boolean
+  /** Finds aliases in the file. */
+  readonly findInFile?: FindAliases
 }
+
+/** Returns the aliases with one of these folded aliases and its URL, by URL and folded alias. */
+type FindAliases = (wanted: ReadonlyMap<string, ReadonlySet<string>>) => ReturnType<typeof aliasesLike>
 
 /** Warnings about destinations that people still read. */
 const maxDestinations = 5
@@ -39,11 +44,11 @@ export async function findLinkWarnings(
   db: Db,
   account: number,
   links: readonly WarnedLink[],
-  { shortUrl, isFromFile = false }: Sources,
+  { shortUrl, isFromFile = false, findInFile = async () => new Map() }: Sources,
 ): Promise<(link: WarnedLink) => Warning[]> {
   const urls = links.flatMap((link) => urlsIn(link).map(({ url }) => url))
   const own = await findOwnShortUrls(db, account, urls, shortUrl)
-  const originals = await findOriginals(db, account, isFromFile ? links : [])
+  const originals = await findOriginals(db, account, isFromFile ? links : [], findInFile)
   return (link) => {
     const [alias, other] = [link.alias ?? '', originals.get(link)]
     const changed = other === undefined ? [] : [new Warning('spreadsheet', 'alias', { alias, other })]
@@ -97,6 +102,7 @@ async function findOriginals(
   db: Db,
   account: number,
   links: readonly WarnedLink[],
+  findInFile: FindAliases,
 ): Promise<ReadonlyMap<WarnedLink, string>> {
   const all = links.map((link) => ({ link, url: link.url ?? '', keys: guessOriginals(link.alias ?? '') }))
   const suspects = all.filter(({ keys }) => keys.length > 0)
@@ -107,12 +113,11 @@ async function findOriginals(
   for (const { url, keys } of suspects.filter((each) => each.keys.length <= limit)) {
     for (const key of keys) wanted.getOrInsertComputed(key, () => new Set()).add(url)
   }
-  const stored = await aliasesLike(db, account, wanted)
+  const [stored, inFile] = [await aliasesLike(db, account, wanted), await findInFile(wanted)]
   const found = new Map<WarnedLink, string>()
   for (const { link, url, keys } of suspects) {
-    const aliases = stored.get(url)
-    const key = keys.find((each) => aliases?.has(each))
-    if (key !== undefined) found.set(link, aliases?.get(key) ?? key)
+    const [alias] = [stored, inFile].flatMap((aliases) => keys.flatMap((key) => aliases.get(url)?.get(key) ?? []))
+    if (alias !== undefined) found.set(link, alias)
   }
   return found
 }

@@ -7,9 +7,9 @@ import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/refusals.ts'
-import { type Import, type ImportOptions, importOptions, leftOut, type Outcome } from '../../imports/schema.ts'
+import { type Import, type ImportOptions, importOptions, leftOut, type RowOutcome } from '../../imports/schema.ts'
 import { nameOrigin } from '../../imports/source-names.ts'
-import type { Decision, ListedRow } from '../../imports/staging/store.ts'
+import type { ListedRow, RowDecision } from '../../imports/staging/store.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -317,7 +317,7 @@ async function previewSection(
   request: PageRequest,
   services: RowServices,
 ): Promise<Html> {
-  const rowsOf = async (outcome: Outcome) =>
+  const rowsOf = async (outcome: RowOutcome) =>
     (await services.imports.firstRows(request.account, id, { outcome }, previewed)).rows
   const [created, renamed, updated] = await Promise.all([rowsOf('store'), rowsOf('rename'), rowsOf('update')])
   const shown = [...created, ...renamed].slice(0, previewed)
@@ -341,7 +341,7 @@ async function previewSection(
   return html`${links}${updates}`
 }
 
-function changesOf({ changes, linkId }: Decision, timeZone: string, { shortUrl }: RowServices): Html | null {
+function changesOf({ changes, linkId }: RowDecision, timeZone: string, { shortUrl }: RowServices): Html | null {
   if (changes === null) return null
   const event = { record: 'link', action: 'updated', recordId: linkId ?? 0, name: '', changes } as const
   return renderValues(event, { known: new Map(), timeZone, shortUrl })

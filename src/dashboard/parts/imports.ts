@@ -3,7 +3,7 @@ import { type Html, html } from '../../http/html.ts'
 import type { LossKind } from '../../imports/file-row.ts'
 import type { UnreachableReason } from '../../imports/old-service.ts'
 import type { ProofResult } from '../../imports/proof.ts'
-import { type ImportState, isLeftOut, type Outcome } from '../../imports/schema.ts'
+import { type ImportState, isLeftOut, type RowOutcome } from '../../imports/schema.ts'
 import type { StoredImport } from '../../imports/store.ts'
 import { quantity } from '../../lib/format.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -14,7 +14,7 @@ export const stateNames: Readonly<Record<ImportState, string>> = {
 }
 
 /** Outcomes of rows. Those whose host has no domain yet are questions, not errors. */
-export type RowKind = Outcome | 'unmapped'
+export type RowKind = RowOutcome | 'unmapped'
 
 export const outcomeNames: Readonly<Record<RowKind, string>> = {
   ...{ store: 'New links', rename: 'New, renamed', update: 'Updated', known: 'Already there', skip: 'Left out' },

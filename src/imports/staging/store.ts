@@ -7,7 +7,7 @@ import type { ShownWarning, WarningCode } from '../../warnings.ts'
 import { deleteDays } from '../days/store.ts'
 import type { FileRow, LossKind } from '../file-row.ts'
 import type { ProofResult } from '../proof.ts'
-import { type ImportRowsQuery, linkedOutcomes, type Outcome } from '../schema.ts'
+import { type ImportRowsQuery, linkedOutcomes, type RowOutcome } from '../schema.ts'
 
 /** What is stored of a row of a file: no plain password. */
 export interface Content extends Omit<FileRow, 'line' | 'addresses' | 'refusal'> {
@@ -28,8 +28,8 @@ export interface StagedAddress {
 }
 
 /** What happens to a row. `changes` has the values of an updated link before and after. */
-export interface Decision {
-  readonly outcome: Outcome
+export interface RowDecision {
+  readonly outcome: RowOutcome
   readonly code: string | null
   readonly message: string | null
   /** The link that the row has stored, or that has its address. */
@@ -47,7 +47,7 @@ export interface StagedRow {
   /** The key by which clicks of the file refer to the row. */
   readonly reference: string | null
   readonly addresses: readonly StagedAddress[]
-  readonly decision: Decision | null
+  readonly decision: RowDecision | null
 }
 
 /** Rows that one statement stores. */
@@ -111,8 +111,8 @@ function toStagedRow(row: StoredRow, addresses: readonly StoredAddress[]): Stage
   }
 }
 
-function toDecision({ outcome, link_id, decision }: StoredRow): Decision {
-  return { outcome: outcome as Outcome, linkId: link_id, ...JSON.parse(decision as string) }
+function toDecision({ outcome, link_id, decision }: StoredRow): RowDecision {
+  return { outcome: outcome as RowOutcome, linkId: link_id, ...JSON.parse(decision as string) }
 }
 
 type StoredAddress = Row<'import_addresses'>
@@ -125,7 +125,7 @@ function toAddress<Stored extends StoredAddress>({ exact, legacy, ...address }: 
 export async function readRows(
   db: Db,
   importId: number,
-  { after, limit, only }: { readonly after: number; readonly limit: number; readonly only?: readonly Outcome[] },
+  { after, limit, only }: { readonly after: number; readonly limit: number; readonly only?: readonly RowOutcome[] },
 ): Promise<StagedRow[]> {
   const all = query.selectFrom('import_rows').selectAll().where('import_id', '=', importId).where('id', '>', after)
   const wanted = only === undefined ? all : all.where('outcome', 'in', only)
@@ -178,7 +178,7 @@ export interface ListedAddress extends StagedAddress, Omit<StoredAddress, 'resul
 /** A decided row as lists show it. */
 export interface ListedRow extends Omit<StagedRow, 'addresses' | 'decision'> {
   readonly addresses: readonly ListedAddress[]
-  readonly decision: Decision
+  readonly decision: RowDecision
 }
 
 /** Lists a page of rows. */
@@ -254,20 +254,29 @@ async function domainNames(db: Db, account: number, ids: readonly number[]): Pro
   return new Map((await db.execute(domains.where('id', 'in', ids))).map(({ id, name }) => [id, name]))
 }
 
-/** An address of any row, for the comparison with others. */
-export type FileEntry = Pick<Row<'import_addresses'>, 'row_id' | 'host' | 'path' | 'folded'> &
-  Pick<StoredRow, 'outcome'>
+/** An address of any row, with the URL and the outcome of its row. */
+export type FileEntry = Pick<StoredAddress, 'row_id' | 'host' | 'path' | 'folded'> &
+  Pick<StoredRow, 'outcome'> & { readonly url: string | null }
 
 /** Addresses with the same folded alias that are compared: a hostile file could have 100,000 of them. */
 const maxSame = 100
 
-/** Returns the addresses of a file with these folded aliases, the first `maxSame` for each. */
+/** Returns the addresses of a file with these folded aliases, the first `maxSame` for each, in the order of rows. */
 export async function entriesWith(db: Db, importId: number, folded: readonly string[]): Promise<FileEntry[]> {
   const own = query.selectFrom('import_addresses').where('import_addresses.import_id', '=', importId)
   const rows = own.innerJoin('import_rows', (join) =>
     join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
   )
-  const entries = rows.select(['row_id', 'host', 'path', 'folded', 'outcome'])
+  const entries = rows
+    .select([
+      'row_id',
+      'host',
+      'path',
+      'folded',
+      'outcome',
+      sql<string | null>`content -> 'fields' ->> 'url'`.as('url'),
+    ])
+    .orderBy('row_id')
   const found: FileEntry[] = []
   for (const some of parts(folded)) {
     const counted = own.select('folded').where('folded', 'in', some).groupBy('folded')
@@ -275,9 +284,20 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
     const frequent = new Set(many.map((row) => row.folded))
     const others = some.filter((each) => !frequent.has(each))
     if (others.length > 0) found.push(...(await db.execute(entries.where('folded', 'in', others))))
-    for (const each of frequent) {
-      found.push(...(await db.execute(entries.where('folded', '=', each).orderBy('row_id').limit(maxSame))))
-    }
+    for (const each of frequent) found.push(...(await db.execute(entries.where('folded', '=', each).limit(maxSame))))
+  }
+  return found
+}
+
+/** Returns the aliases of a file with one of these folded aliases and its URL, by URL and folded alias. */
+export async function aliasesInFile(
+  db: Db,
+  importId: number,
+  wanted: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>>> {
+  const found = new Map<string, Map<string, string>>()
+  for (const { folded, path, url } of await entriesWith(db, importId, [...wanted.keys()])) {
+    if (url !== null && wanted.get(folded)?.has(url)) found.getOrInsertComputed(url, () => new Map()).set(folded, path)
   }
   return found
 }
