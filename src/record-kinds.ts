@@ -1,13 +1,13 @@
 /** The kinds of records that have events: what people call them, what happens to them, and where they are shown. */
 
-/** The text before the name of a record: "deleted" go.acme.com. The second text names the type, if not "Link deleted". */
+/** The text before a record's name: "deleted" go.acme.com. The second text names the type, if not "Link deleted". */
 type Verb = string | readonly [inSentence: string, type: string]
 
 interface Kind {
   readonly noun: string
   /** What people call all of them. */
   readonly title: string
-  /** The path of its page in the dashboard. `:id` stands for the id of the record. */
+  /** Its page's path in the dashboard. `:id` stands for the id of the record. */
   readonly page: string
   /** The verbs by action. An event has the type `<kind>.<action>`. */
   readonly verbs: Readonly<Record<string, Verb>>

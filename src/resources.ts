@@ -3,7 +3,7 @@
  */
 import { type ExportedKind, kinds } from './record-kinds.ts'
 
-/** A column of a side table, which has one row per record. The column `key` has the id of the record. */
+/** A column of a side table, which has one row per record. The column `key` has the record's id. */
 export interface SideColumn {
   readonly table: string
   readonly column: string

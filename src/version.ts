@@ -25,7 +25,7 @@ function readCommit(): string {
   return readText(`../.git/${branch}`) || (packed.find((line) => line.endsWith(` ${branch}`))?.slice(0, 40) ?? '')
 }
 
-/** Returns the text of a file, or an empty text if it can't be read. */
+/** Returns a file's text, or an empty text if it can't be read. */
 function readText(path: string): string {
   try {
     return readFileSync(new URL(path, import.meta.url), 'utf8').trim()

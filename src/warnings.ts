@@ -59,7 +59,7 @@ export class Warning<Code extends WarningCode = WarningCode> implements ShownWar
   }
 }
 
-/** Returns those warnings that concern the fields of a request. */
+/** Returns those warnings that concern a request's fields. */
 export function warningsAbout(warnings: readonly Warning[], fields: Readonly<Record<string, unknown>>): Warning[] {
   const isSet = (name: string) => fields[name] !== undefined
   return warnings.filter(

@@ -45,7 +45,7 @@ export interface Change {
   readonly prepare: (at: Site) => Promise<Prepared>
 }
 
-/** Returns the fields of a new link on the domain of a place, and the link that they create. */
+/** Returns the fields of a new link on a place's domain, and the link that they create. */
 function newLink({ domain }: Pick<Place, 'domain'>) {
   const fields = { url: 'https://acme.com/', alias: fresh('new') }
   return { fields, made: { short_url: `http://${domain.name}:3080/${fields.alias}` } }

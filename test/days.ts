@@ -84,7 +84,7 @@ function sumOf({ hours }: DayFacts, count: keyof HourCounts): number {
   return [...hours.values()].reduce((sum, each) => sum + each[count], 0)
 }
 
-/** Returns the totals of a link. */
+/** Returns a link's totals. */
 export async function totalsOf(db: Db, link: number) {
   const [row] = await db.execute(query.selectFrom('link_clicks').selectAll().where('link_id', '=', link))
   return row && [row.clicks, row.bots, row.previews, row.last_clicked_ms]

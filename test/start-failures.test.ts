@@ -86,7 +86,7 @@ const newer = `
   insert into kysely_migration values
     ('0001-foundation', '2026-01-01T00:00:00.000Z'), ('9999-later', '2027-01-01T00:00:00.000Z')`
 
-/** Destroys the schema, but not the header of the file. */
+/** Destroys the schema, but not the file's header. */
 function damage(path: string): void {
   execute(path, newer)
   writeFileSync(path, readFileSync(path).fill(0xff, 100, 4096))

@@ -28,7 +28,7 @@ type Owner = Awaited<ReturnType<typeof owner>>
 /** The person who is in both accounts, with another name and email in each. */
 const both = await insertPerson(app.storage, null)
 
-/** Returns the rows of an account, without what the use of sessions changes. */
+/** Returns an account's rows, without what the use of sessions changes. */
 async function rowsOf(table: 'members' | 'invitations' | 'sessions', account: number) {
   const rows = await app.storage.execute(
     sql.selectFrom(table).selectAll().where('account_id', '=', account).orderBy('id'),

@@ -30,7 +30,7 @@ export interface Click {
   readonly link: number
   /** The visited address of the link. Days of earlier versions lack it for the main one. */
   readonly addressId?: number | null
-  /** Unix milliseconds. For private visits the start of the hour, and `seenMs` is the time of the visit. */
+  /** Unix milliseconds. For private visits the start of the hour, and `seenMs` is the visit's time. */
   readonly atMs: number
   readonly seenMs?: number
   readonly count: number

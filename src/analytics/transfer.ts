@@ -95,7 +95,7 @@ async function store(
   return local.map((day) => (day instanceof InvalidRecord ? day : toOutcome(stored.next().value as DayStored, day)))
 }
 
-/** Returns the local id of a link. Prefers the links of the file, whose domain or alias may differ here. */
+/** Returns a link's local id. Prefers the file's links, whose domain or alias may differ here. */
 async function findLocalLink(
   tx: Db,
   target: Target,

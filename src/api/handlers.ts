@@ -19,7 +19,7 @@ export interface ResourceHandlers<Shown> {
    * Validates the fields, and returns a function that inserts the record in a transaction. Throws `validation_failed`.
    */
   insertion(actor: Actor, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
-  /** Returns the warnings about the values of a stored record. */
+  /** Returns the warnings about a stored record's values. */
   warnings(db: Db, account: number, record: Shown): readonly Warning[] | Promise<readonly Warning[]>
   /** Called after the record is stored and before the response. */
   onStored?(record: Shown): unknown

@@ -30,7 +30,7 @@ export const warningsSchema = Type.Array(warningSchema, {
   description: 'What the server has noticed about the values. They are stored nevertheless.',
 })
 
-/** Returns the schema of a response with a record and the warnings about the values of the request. */
+/** Returns the schema of a response with a record and the warnings about the request's values. */
 export function withWarnings(record: TSchema): TSchema {
   const meta = Type.Object({ warnings: warningsSchema }, { description: 'Only if there are warnings.' })
   return Type.Object({ data: record, meta }, { required: ['data'] })

@@ -213,7 +213,7 @@ export async function chooseAddress(client: Client, alias: string, domain: strin
   )
 }
 
-/** Returns the id of a link by its short URL or alias. A number that is no alias is an id. Throws as `chooseLink` does. */
+/** Returns a link's id by its short URL or alias. A number that is no alias is an id. Throws as `chooseLink` does. */
 export async function chooseLinkId(client: Client, link: string): Promise<number> {
   const id = positiveInteger(link)
   const found = await findLinks(client, link, undefined)

@@ -80,7 +80,7 @@ export class ListState<Query extends PageQuery = ListQuery> {
     const { page, query } = this
     const perPage = query.per_page
     const href = (page: number) => this.#pageHref(page)
-    // Each page size shows the first row of this page.
+    // Each page size shows this page's first row.
     const pageWith = (size: number) => Math.floor(((page - 1) * perPage) / size) + 1
     const sizeHref = (size: number) =>
       this.href({ per_page: String(size), page: pageWith(size) === 1 ? null : String(pageWith(size)) })

@@ -43,7 +43,7 @@ export class Redirect {
 /** Handles a request for a page. A thrown `Failure` becomes an error page. */
 export type PageHandler = (request: PageRequest) => Promise<PageContent | Redirect>
 
-/** The limits of a form with files. */
+/** A form's limits with files. */
 export interface FormLimits {
   /** Larger than its files may be, so that the form can show the error. */
   readonly maxBytes: number

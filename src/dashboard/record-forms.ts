@@ -38,7 +38,7 @@ export interface RecordForms<Row extends { readonly id: number }> {
   readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored' | 'change'>
   readonly initialValues: (request: PageRequest) => Promise<Fields>
   readonly newPage: FormPage
-  /** Returns the values of the form for an existing record; its fields by default. */
+  /** Returns the form's values for an existing record; its fields by default. */
   readonly valuesOf?: (record: Row, request: PageRequest) => Fields
   /** Converts form values to API fields. By default, they are the same. */
   readonly fieldsIn?: (values: Fields, request: PageRequest) => Fields

@@ -19,7 +19,7 @@ export interface NewEvent {
   readonly record: RecordKind
   readonly action: EventAction
   readonly id: number
-  /** The host name or name of the record, or the host name and the alias of a link, at the time of the event. */
+  /** The host name or name of the record, or the host name and the alias of a link, at the event's time. */
   readonly name: string
   /** Null if nothing about the record may be stored. */
   readonly changes: Changes | null

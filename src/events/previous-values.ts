@@ -68,7 +68,7 @@ export function withoutThose(addresses: unknown, others: unknown): EventAddress[
 }
 
 /**
- * Returns the current addresses of a link without those that a change added, and with those that it took away. Undefined if one
+ * Returns a link's current addresses without those that a change added, and with those that it took away. Undefined if one
  * that it added is gone by now.
  */
 function previousAddresses([before, after]: Changes[string], current: unknown): EventAddress[] | undefined {

@@ -25,7 +25,7 @@ interface Removed {
 export interface Deletion {
   /** Its changes of links belong to the batch of the deletion. */
   readonly actor: Actor
-  /** The name of the record. */
+  /** The record's name. */
   readonly name: string
   readonly isPermanent: boolean
 }

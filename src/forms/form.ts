@@ -142,7 +142,7 @@ function createField<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: 
   return { ...rule, required: false, acceptsEmpty: false, read }
 }
 
-/** Declares the fields of a request. Other names than `ignored` are violations; so is what `conflicts` returns for valid values. */
+/** Declares a request's fields. Other names than `ignored` are violations; so is what `conflicts` returns for valid values. */
 export function form<T>(
   fields: { readonly [Name in keyof T]: Field<T[Name]> },
   ignored: readonly string[] = [],

@@ -13,7 +13,7 @@ import { findVerb, kinds, type RecordKind } from '../record-kinds.ts'
 import { spaceLabels } from '../spaces/schema.ts'
 import { tagLabels } from '../tags/schema.ts'
 
-/** The name of a record in a sentence. Pages link it to the record, if that exists. */
+/** A record's name in a sentence. Pages link it to the record, if that exists. */
 export interface RecordName {
   readonly kind: RecordKind
   /** Null for an address, which has no page. */

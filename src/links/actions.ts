@@ -59,7 +59,7 @@ export class LinkActions {
     return (db) => insertLink(db, actor, link, this.#parts.shortUrl)
   }
 
-  /** Returns the fields of a new link, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */
+  /** Returns a new link's fields, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */
   async prepare(account: number, fields: Fields): Promise<NewLink> {
     const { values, violations } = withScheme(storeLink.read(fields), this.rules)
     if (violations.length > 0) {

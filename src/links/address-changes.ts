@@ -138,7 +138,7 @@ function idsOf(addresses: readonly StoredAddress[]): number[] {
   return addresses.map(({ id }) => id)
 }
 
-/** What a change does to the addresses of a link. */
+/** What a change does to a link's addresses. */
 interface Plan {
   readonly link: number
   /** The further addresses before. */

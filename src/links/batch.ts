@@ -19,7 +19,7 @@ import type { LinkRules } from './link-violations.ts'
 import { findLinkWarnings } from './link-warnings.ts'
 import type { LinkRow } from './schema.ts'
 
-/** What happens to the rows of a batch. */
+/** What happens to a batch's rows. */
 export type BatchChange = Insertion | Update | { readonly kind: 'delete'; readonly ids: readonly number[] }
 
 /** The status of a successful row. */

@@ -20,7 +20,7 @@ export const maxBytes = 1024 * 1024
 /** Ids in one request, with duplicates. */
 const maxGivenIds = 10 * maxRows
 
-/** A row of `POST /links/bulk`: the fields of a link, or why it cannot have any. */
+/** A row of `POST /links/bulk`: a link's fields, or why it cannot have any. */
 export type NewRow = Fields | Failure
 
 const linksField: Field<readonly NewRow[]> = {

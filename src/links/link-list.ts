@@ -85,7 +85,7 @@ async function pageOfOne(db: Db, link: LinkRow, account: number, page: PageReque
   return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
 }
 
-/** The name of a link in a list. */
+/** A link's name in a list. */
 export interface LinkName {
   readonly id: number
   readonly alias: string

@@ -13,7 +13,7 @@ export interface NamedAlias {
   readonly legacy?: boolean
 }
 
-/** Returns the columns of a new link. `tags` are stored separately. */
+/** Returns a new link's columns. `tags` are stored separately. */
 export function newRow(
   account: number,
   domain: { readonly id: number },

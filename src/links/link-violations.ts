@@ -1,4 +1,4 @@
-/** What is wrong with the values of a link, apart from each value by itself. */
+/** What is wrong with a link's values, apart from each value by itself. */
 import type { Reading } from '../forms/form.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import { schemeRefusal } from '../names/web-url.ts'

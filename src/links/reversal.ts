@@ -146,7 +146,7 @@ async function isGone(tx: Db, record: GroupKind, id: number): Promise<Failure> {
 
 const restoreFirst = 'Restore it first.'
 
-/** The columns of the table that a link shows. */
+/** The table's columns that a link shows. */
 const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(column in computed))
 
 /**
@@ -207,7 +207,7 @@ function findMainAddress(link: WholeLink): WholeLink['main_address'] | { readonl
   return link.main_address ?? { clicks: Math.max(0, link.clicks - further) }
 }
 
-/** Returns the row of a link. `spaces` are there. */
+/** Returns a link's row. `spaces` are there. */
 function restoredRow(account: number, link: WholeLink, spaces: ReadonlySet<number>): Row<'links'> {
   const now = new Date().toISOString()
   const row = {

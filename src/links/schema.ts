@@ -200,7 +200,7 @@ export type LinkValues = Readonly<Omit<NewLink, 'domain_id' | 'alias'>>
 /** Changed values. Undefined values stay unchanged. The password is a hash. */
 export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'domain_id'>>>
 
-/** A destination of a link, with the name of its field. */
+/** A destination of a link, with its field's name. */
 interface Destination {
   readonly field: string
   readonly url: string

@@ -7,7 +7,7 @@ import { Refusal, type Violation } from '../violations.ts'
 import { tagsOfLink } from './link-tags.ts'
 import { type LinkRow, linkColumns } from './schema.ts'
 
-/** The clicks of a link. */
+/** A link's clicks. */
 export type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
 /** A domain that a link may be stored on. */

@@ -176,10 +176,10 @@ export async function findInvitationByToken(
 export interface Joining {
   /** The secret of the invitation. */
   readonly token: string
-  /** The id of the person. */
+  /** The person's id. */
   readonly person: number
   readonly name: string
-  /** The email address that OpenID Connect has verified. By default, the member has the email address of the invitation. */
+  /** The email address that OpenID Connect has verified. By default, the member has the invitation's email address. */
   readonly verifiedEmail?: string | undefined
   readonly now?: number
 }

@@ -117,7 +117,7 @@ export class Directory {
     return this.#appLinks.get(domain) ?? this.#lookupSlots.run(() => this.#readAppLinks(domain))
   }
 
-  /** Returns whether the limit of a cached link is reached by now, which the cache does not notice. Throws `overloaded`. */
+  /** Returns whether a cached link's limit is reached by now, which the cache does not notice. Throws `overloaded`. */
   isUsedUp(link: ServedLink): Promise<boolean> {
     return this.#lookupSlots.run(() => isUsedUp(this.#storage, link))
   }

@@ -16,7 +16,7 @@ export interface Condition<Value> {
   readonly words: string
   /** The form control. `choices` shows all options, because they are few. */
   readonly control: 'list' | 'choices' | 'query' | 'time' | 'hours'
-  /** The valid values of a list. Without them, any text can be valid. */
+  /** A list's valid values. Without them, any text can be valid. */
   readonly options?: readonly (string | number)[]
   /** Undefined if absent, and invalid if empty: a rule that lost its condition would match everyone. */
   readonly field: Field<Value | undefined>

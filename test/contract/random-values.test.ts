@@ -53,7 +53,7 @@ function resolved(value: Json): Json {
   return kind === undefined ? value : components[kind][name as string]
 }
 
-/** Rows of bulk requests are documented as objects with the fields of a link. */
+/** Rows of bulk requests are documented as objects with a link's fields. */
 function placesIn(field: string): Place[] {
   const rows: Readonly<Record<string, [schema: string, ...path: string[]]>> = {
     links: ['StoreLink', '0'],

@@ -1,4 +1,4 @@
-/** The addresses of a link: on its page, in its form, in the history, and when links move to another domain. */
+/** A link's addresses: on its page, in its form, in the history, and when links move to another domain. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'

@@ -16,7 +16,7 @@ interface Refusal {
   readonly page: string
   readonly action: string
   readonly asks: readonly [method: string, path: string]
-  /** The input, in addition to the values of the form. */
+  /** The input, in addition to the form's values. */
   readonly typed: Form
   /** Additional fields for a valid API request. */
   readonly besides?: Form

@@ -36,7 +36,7 @@ async function choose({ browser }: Owner, path: string, typed: Form = {}): Promi
   return browser.after(await browser.submit(await browser.open(path), path, typed))
 }
 
-/** Returns the figures of a page, such as `New links 2`. */
+/** Returns a page's figures, such as `New links 2`. */
 const figures = (page: Page) =>
   allOf(page.root, 'dl', { class: 'figures' }).flatMap((list) => allOf(list, 'div').map((each) => textOf(each)))
 const section = (page: Page, id: string) => textOf(allOf(page.root, 'section', { id })[0] ?? assert.fail(id))

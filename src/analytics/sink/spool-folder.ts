@@ -119,7 +119,7 @@ export class SpoolFolder {
     return this.#seal(join(this.#path, openFile), rows)
   }
 
-  /** Returns the intact rows of a batch; none if its file is gone. */
+  /** Returns a batch's intact rows; none if its file is gone. */
   read({ name }: SpooledBatch): ClickRow[] {
     const path = join(this.#path, name)
     return existsSync(path) ? rowsIn(path) : []
@@ -204,7 +204,7 @@ function unconfirmedIn(folder: string): readonly [first: number, latest: number]
   return [Number(first ?? 0), Number(latest ?? 0)]
 }
 
-/** Returns the intact rows of a file. */
+/** Returns a file's intact rows. */
 function rowsIn(path: string): ClickRow[] {
   return readFileSync(path, 'utf8')
     .split('\n')

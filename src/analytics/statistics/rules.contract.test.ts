@@ -1,4 +1,4 @@
-/** `GET /stats?name=rules`: the clicks of a link by the rule that decided the destination. */
+/** `GET /stats?name=rules`: a link's clicks by the rule that decided the destination. */
 import assert from 'node:assert/strict'
 import { after, mock, test } from 'node:test'
 import { startApp } from '../../../test/app.ts'

@@ -48,7 +48,7 @@ export async function readRanking(
 }
 
 /**
- * Returns the clicks of a link by short URL, from those by the ids of its addresses. Clicks at deleted addresses count for the
+ * Returns a link's clicks by short URL, from those by the ids of its addresses. Clicks at deleted addresses count for the
  * main one, and so do those whose address earlier versions didn't store.
  */
 export async function byShortUrl(

@@ -204,7 +204,7 @@ function axisLabel({ localStarts, interval }: TimeAxis, index: number): string {
   return short[interval === 'hour' && local % dayMs === 0 ? 'day' : interval].format(local)
 }
 
-/** Returns the header of the first column in tables. */
+/** Returns the first column's header in tables. */
 export function axisHeading({ interval, timeZone }: Pick<TimeAxis, 'interval' | 'timeZone'>): string {
   return { hour: `Hour (${timeZone})`, day: 'Day', month: 'Month' }[interval]
 }

@@ -1,4 +1,4 @@
-/** The addresses of a link: their section on its page, the form that adds one, and the question before one is deleted. */
+/** A link's addresses: their section on its page, the form that adds one, and the question before one is deleted. */
 import { allows } from '../../access/actor.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'

@@ -83,7 +83,7 @@ function joinForm(drafts: readonly Draft[], others: Fields = {}): Fields {
   return fields
 }
 
-/** Returns the values of the form for the rules of a link. Times are in this zone. */
+/** Returns the form's values for the rules of a link. Times are in this zone. */
 export function ruleValues(rules: readonly RedirectRule[], zone: string): Fields {
   return joinForm(
     rules.map((rule): Draft => {

@@ -51,7 +51,7 @@ interface SubmitButton {
   readonly weight?: Weight
   readonly name?: string
   readonly value?: string
-  /** The id of its form, if the button is outside. */
+  /** Its form's id, if the button is outside. */
   readonly form?: string
 }
 

@@ -39,7 +39,7 @@ export interface ChangeContext {
 
 type Known = Pick<ChangeContext, 'known'>
 
-/** Returns the key of a record in `ChangeContext.known`. */
+/** Returns a record's key in `ChangeContext.known`. */
 export function keyRecord(kind: RecordKind, id: unknown): string {
   return `${kind} ${id}`
 }

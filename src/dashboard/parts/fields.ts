@@ -62,7 +62,7 @@ export class FormState {
   }
 }
 
-/** Returns the messages about values that no control shows, each once. `labelOf` returns the label of a field, if it has one. */
+/** Returns the messages about values that no control shows, each once. `labelOf` returns a field's label, if it has one. */
 export function formMessages(
   violations: readonly Violation[],
   labelOf: (field: string) => string | null = () => null,

@@ -148,7 +148,7 @@ export function selectedRows(ids: readonly number[]): Readonly<Record<string, st
 }
 
 /**
- * Renders a list with selectable rows, one on a page. Actions appear over the header of the table with the first selected
+ * Renders a list with selectable rows, one on a page. Actions appear over the table's header with the first selected
  * row. Before that, there is only the box for all rows of the page, which needs scripts. `more` selects others.
  */
 export function selectable(action: string, list: Part, actions: Part, more: Html | null = null): Html {

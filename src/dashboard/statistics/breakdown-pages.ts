@@ -266,7 +266,7 @@ async function clicksFrom(host: string | null, { source }: Statistics, { range }
   const [db, account] = source
   const values = await linksOfReferrer(db, account, idsIn(top), range, host)
   const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
-  // The days of a group can name fewer values than the days of its links.
+  // A group's days can name fewer values than the days of its links.
   const others = Math.max(0, referrers.countClicks(host) - found)
   return { values, others, total: found + others, limit: links.size > limit ? limit : null }
 }

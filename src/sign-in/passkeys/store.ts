@@ -57,7 +57,7 @@ export async function insertPasskey(tx: Db, person: number, passkey: NewPasskey,
   await insert(tx, person, passkey, name)
 }
 
-/** Stores a person with their first passkey, like `insertPasskey`. Returns the id of the person. */
+/** Stores a person with their first passkey, like `insertPasskey`. Returns the person's id. */
 export async function insertPersonWithPasskey(tx: Db, passkey: NewPasskey, name: string): Promise<number> {
   await useChallenge(tx, passkey)
   const person = await insertPerson(tx, null, passkey.handle)
