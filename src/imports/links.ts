@@ -8,7 +8,6 @@ import { type LinkRules, withScheme } from '../links/link-violations.ts'
 import { findLinkWarnings, type WarnedLink } from '../links/link-warnings.ts'
 import { type LinkChange, type NewLink, storeLink, updateLink } from '../links/schema.ts'
 import type { Db } from '../storage/port.ts'
-import type { PlanContext } from './decide.ts'
 import type { ImportOptions } from './schema.ts'
 import { aliasesInFile, type Content, type RowDecision, type StagedAddress, type StagedRow } from './staging/store.ts'
 
@@ -30,7 +29,7 @@ export function readNewLink(
 /** Adds the warnings about the values that rows store to their decisions. */
 export async function withWarnings<Row extends StagedRow & { readonly decision: RowDecision }>(
   tx: Db,
-  { account, importId, rules }: PlanContext,
+  { account, importId, rules }: { readonly account: number; readonly importId: number; readonly rules: LinkRules },
   rows: readonly Row[],
 ): Promise<Row[]> {
   const links = new Map(rows.map((row) => [row, warnedLink(row)]))
