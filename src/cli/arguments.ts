@@ -78,6 +78,8 @@ function parser<T>(read: (text: string) => T | undefined, sentence: string): Par
 export const accountId = parser(positiveInteger, `must be an account ID, as shown by "${program} accounts list".`)
 export const changeId = parser(positiveInteger, `must be the ID of a change, as shown by "${program} history".`)
 export const importId = parser(positiveInteger, `must be the ID of an import, as shown by "${program} move list".`)
+export const invitationId = parser(positiveInteger, 'must be the ID of an invitation.')
+export const removedMemberId = parser(positiveInteger, 'must be the ID of a removed member.')
 export const account = optional('ID', 'the account (optional if there is only one)', accountId)
 
 /** Parses a name by the rule of the API's names. */

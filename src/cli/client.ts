@@ -7,7 +7,7 @@ import { addOperations } from '../app/operations.ts'
 import { createSemaphores } from '../app/semaphores.ts'
 import { readHistoryDays, readShortUrlTemplate } from '../config/config.ts'
 import { Failure } from '../errors.ts'
-import type { Form } from '../forms/form.ts'
+import { type Form, form } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { findInstanceUrls } from '../instance/store.ts'
@@ -50,7 +50,7 @@ export class Client {
 
   /** Throws `WrongUse` if the form of an operation rejects the fields. */
   check(operation: Operation, { fields = {}, operand }: Pick<Request, 'fields' | 'operand'>): void {
-    checkFields(formIn(operation), fields, operand)
+    checkFields(findForm(operation), fields, operand)
   }
 
   /** Sends a request. Throws `WrongUse` if its form rejects the fields, and `StartupFailure` for other violations. */
@@ -60,7 +60,7 @@ export class Client {
     try {
       return await this.#api.send(operation, { params, fields })
     } catch (error) {
-      throw explained(error, formIn(operation), operand)
+      throw explained(error, findForm(operation), operand)
     }
   }
 
@@ -118,8 +118,11 @@ export class Client {
   }
 }
 
-function formIn({ body, query }: Operation): Form<unknown> | undefined {
-  return body?.form ?? query
+const noForm = form<unknown>({})
+
+/** Returns the form of an operation's body or query. */
+export function findForm({ body, query }: Operation): Form<unknown> {
+  return body?.form ?? query ?? noForm
 }
 
 /** Runs work with the API in this process. */

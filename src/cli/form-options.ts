@@ -26,8 +26,7 @@ type FieldOptions = Readonly<Record<string, Argument<string | undefined>>>
 /** Returns an option for each field of the form, except for these. */
 export function formOptions({ fields }: Form<unknown>, except: readonly string[] = []): FieldOptions {
   const entries = Object.entries<Field<unknown>>(fields).filter(([name]) => !except.includes(name))
-  const isField = (name: string) => Object.hasOwn(fields, name)
-  return Object.fromEntries(entries.map(([name, field]) => [optionName(name), fieldOption(name, field, isField)]))
+  return Object.fromEntries(entries.map(([name, field]) => [optionName(name), fieldOption(name, field, fields)]))
 }
 
 /** Returns an option for each parameter of a list, which has one page. */
@@ -36,19 +35,19 @@ export function listOptions(query: Form<unknown>) {
   return { ...formOptions(query, ['per_page', 'page', 'after']), limit: count }
 }
 
-function optionName(field: string): string {
+export function optionName(field: string): string {
   return referenceOptions[field] ?? singular[field] ?? field.replaceAll('_', '-')
 }
 
 function fieldOption(
   name: string,
   { schema, list = false, json = false }: Field<unknown>,
-  isField: (name: string) => boolean,
+  fields: Form<unknown>['fields'],
 ): Argument<string | undefined> {
-  const { description = '', type } = schema as { readonly description?: string; readonly type?: string }
+  const { type } = schema as { readonly type?: string }
   // Lists have ids of tags as text. Statistics have one tag.
   const isRepeatable = list || (name === 'tag_id' && type === 'string')
-  const help = (isRepeatable ? tagHelp[name] : undefined) ?? fieldHelp(name, description, isField)
+  const help = (isRepeatable ? tagHelp[name] : undefined) ?? fieldHelp(name, { fields })
   return { ...optional(json ? 'JSON' : fieldPlaceholder(name, schema), help, text), isRepeatable }
 }
 
@@ -70,9 +69,12 @@ function fieldPlaceholder(name: string, schema: TSchema): string {
 }
 
 /** Returns the description in the style of other options: without Markdown, API names, a capital and a final period. */
-function fieldHelp(name: string, description: string, isField: (name: string) => boolean): string {
+export function fieldHelp(name: string, { fields }: Pick<Form<unknown>, 'fields'>): string {
+  const { description = '' } = ((fields as Readonly<Record<string, Field<unknown>>>)[name]?.schema ?? {}) as {
+    description?: string
+  }
   const plain = description
-    .replaceAll(/`(\w+)`/g, (code, word) => (isField(word) ? `--${optionName(word)}` : code))
+    .replaceAll(/`(\w+)`/g, (code, word) => (Object.hasOwn(fields, word) ? `--${optionName(word)}` : code))
     .replaceAll('`', '"')
     .replace(/\.$/, '')
   const ways = referenceWays[name] ?? 'ID or name'
@@ -94,12 +96,6 @@ export function withOptionNames(sentence: string): string {
     .replace(/\bname=(\w+)/g, '$1')
 }
 
-/** Throws `WrongUse` if no field is given. */
-export function requireChange(form: Form<unknown>, values: Readonly<Record<string, unknown>>): void {
-  if (Object.keys(givenFields(form, values)).length > 0) return
-  throw new WrongUse('Nothing to change. Add an option for each field that should change.')
-}
-
 /** Returns the fields that were given as options. URLs may lack `https://`. */
 export function givenFields({ fields }: Form<unknown>, values: Readonly<Record<string, unknown>>): Fields {
   const given = Object.keys(fields).map((name) => [name, values[optionName(name)]] as const)
@@ -112,23 +108,23 @@ export function givenFields({ fields }: Form<unknown>, values: Readonly<Record<s
 }
 
 /** Throws `WrongUse` if the form rejects the fields. The field `operand` is the argument without a name. */
-export function checkFields(form: Form<unknown> | undefined, fields: Fields, operand?: string): void {
-  const { violations = [] } = form?.read(fields) ?? {}
+export function checkFields(form: Form<unknown>, fields: Fields, operand?: string): void {
+  const { violations } = form.read(fields)
   if (violations.length > 0) throw new WrongUse(formatViolations(violations, form, operand))
 }
 
 /** Returns a failure with violations as a `StartupFailure` with the names of options; other errors unchanged. */
-export function explained(error: unknown, form: Form<unknown> | undefined, operand?: string): unknown {
+export function explained(error: unknown, form: Form<unknown>, operand?: string): unknown {
   if (!(error instanceof Failure) || error.facts.violations === undefined) return error
   return new StartupFailure(formatViolations(error.facts.violations, form, operand))
 }
 
 /** Returns a line for each violation. Fields of the form have their option as the label; `operand` has no option. */
-function formatViolations(violations: readonly Violation[], form: Form<unknown> | undefined, operand?: string): string {
+function formatViolations(violations: readonly Violation[], form: Form<unknown>, operand?: string): string {
   return violations
     .map(({ field, code, refusal }) => {
       const [name = ''] = field.split('.', 1)
-      const isGiven = name === operand || (form !== undefined && Object.hasOwn(form.fields, name))
+      const isGiven = name === operand || Object.hasOwn(form.fields, name)
       const label = field === operand ? operandLabel(field) : `--${optionName(name)}${field.slice(name.length)}`
       // Only names of several words differ from their options.
       const { message } = refusal.at(/^\w+_\w+$/.test(field) ? label : field)

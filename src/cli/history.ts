@@ -8,32 +8,23 @@ import { program } from '../version.ts'
 import { changeId, flag, optional, required, text } from './arguments.ts'
 import { apiCommand, type Client } from './client.ts'
 import type { Result } from './command.ts'
-import { givenFields, listOptions } from './form-options.ts'
-import { printList } from './lists.ts'
-import { json, shorten, table } from './output.ts'
+import { listCommand } from './operation-command.ts'
+import { shorten, table } from './output.ts'
 import { chooseLinkId, groupOperations, type NamedRecord } from './references.ts'
 
-const { limit, ...filters } = listOptions(listEvents.query)
-const chosen = Object.entries(filters).filter(([name]) => ['actor', 'from', 'to'].includes(name))
-
-const historyCommand = apiCommand({
+const historyCommand = listCommand<Event>({
   summary: 'List the changes of the account, or of a link, newest first.',
+  operation: listEvents,
   arguments: {
     operand: optional('LINK', 'only changes of this link, by short URL, alias or ID; a deleted link by ID', text),
     // The names of all types are too long for the help.
     type: optional('TYPE', 'only changes of this type, such as link.updated', text),
-    ...Object.fromEntries(chosen),
-    limit,
-    json: flag('print the records as JSON'),
   },
-  run: async (client, { operand: link, limit, json: isJson, ...options }, terminal) => {
-    const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await chooseLinkId(client, link)) }
-    const fields = { ...givenFields(listEvents.query, options), ...ofLink }
-    const listed = await client.list<Event>(listEvents, limit, { fields })
-    const findName = isJson ? () => undefined : await readNames(client, listed.rows)
-    const format = (events: readonly Event[]) => eventTable(events, findName)
-    return printList(listed, { name: 'changes', format: isJson ? json : format }, terminal)
-  },
+  except: ['record', 'record_id', 'actor_id', 'batch_id', 'sort', 'sort_by'],
+  name: 'changes',
+  fields: async (client, { operand: link }) =>
+    typeof link === 'string' ? { record: 'link', record_id: String(await chooseLinkId(client, link)) } : {},
+  print: async (events, client) => eventTable(events, await readNames(client, events)),
 })
 
 /** Returns the function that finds the names of the spaces and domains to which events refer. */

@@ -1,89 +1,69 @@
 /** The commands on members and invitations. */
 import { StartupFailure } from '../errors.ts'
-import { positiveInteger } from '../forms/rules.ts'
 import { forgetMember } from '../members/forgetting.ts'
 import {
   type Invitation,
   invitationOperations,
   type Member,
   memberOperations,
-  removeMemberQuery,
   storeInvitation,
 } from '../members/schema.ts'
 import { memberRecords } from '../members/store.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
-import { flag, required, text, WrongUse } from './arguments.ts'
-import { apiCommand } from './client.ts'
-import { formOptions, givenFields } from './form-options.ts'
+import { flag, invitationId, removedMemberId, required, text } from './arguments.ts'
+import { formOptions } from './form-options.ts'
 import { warnUnlessListening } from './instance.ts'
-import { listCommand } from './lists.ts'
-import { isConfirmed, json, table } from './output.ts'
-import { chooseMember } from './references.ts'
+import { listCommand, operationCommand } from './operation-command.ts'
+import { json, table } from './output.ts'
+import { memberSubject } from './references.ts'
 
-const asJson = flag('print the record as JSON')
-const memberOperand = required('MEMBER', 'the ID or email address of the member', text)
-const updateForm = memberOperations.patch.body.form
-
-/** Returns the options with `--role` as a required one in the usage. */
-function withRole({ role, ...others }: ReturnType<typeof formOptions>): ReturnType<typeof formOptions> {
-  return { ...(role && { role: { ...role, isRequired: true } }), ...others }
-}
+const asJson = 'print the record as JSON'
+const { role: described } = formOptions(storeInvitation)
+const role = required(String(described?.placeholder), String(described?.help), text)
 
 export const memberCommands = {
-  list: listCommand('members of the account', memberOperations.list, memberTable),
-
-  role: apiCommand({
-    summary: 'Change the role of a member, for their open sessions too.',
-    arguments: {
-      operand: memberOperand,
-      ...withRole(formOptions(updateForm, ['name', 'email'])),
-      json: asJson,
-    },
-    notes: 'The next sign-in by OpenID Connect sets the role again if it comes from OIDC_ROLES.',
-    run: async (client, { operand, json: isJson, ...options }) => {
-      const fields = givenFields(updateForm, options)
-      if (fields.role === undefined) throw new WrongUse('--role is required.')
-      const { id } = await chooseMember(client, operand)
-      const { data } = await client.call<Member>(memberOperations.patch, { id, fields })
-      return isJson ? json(data) : `${data.name} has the role ${data.role}.`
-    },
+  list: listCommand<Member>({
+    summary: 'List the members of the account, newest first.',
+    operation: memberOperations.list,
+    name: 'members of the account',
+    print: memberTable,
   }),
 
-  remove: apiCommand({
+  role: operationCommand<Member>({
+    summary: 'Change the role of a member, for their open sessions too.',
+    notes: 'The next sign-in by OpenID Connect sets the role again if it comes from OIDC_ROLES.',
+    operation: memberOperations.patch,
+    subject: memberSubject,
+    arguments: { role },
+    except: ['name', 'email'],
+    json: asJson,
+    print: ({ name, role }) => `${name} has the role ${role}.`,
+  }),
+
+  remove: operationCommand<Member>({
     summary: 'Remove a member: end their sessions, and revoke the keys that they created.',
-    arguments: {
-      operand: memberOperand,
-      ...formOptions(removeMemberQuery),
-      yes: flag('do not ask for confirmation (required without a terminal)'),
-      json: flag('print the removed member as JSON'),
-    },
     notes: `Running servers end the sessions immediately, and reject the keys within 10 seconds. The name stays in the history, unless
 you run "${program} members forget".`,
-    run: async (client, { operand, yes, json: isJson, ...options }, terminal) => {
-      const fields = givenFields(removeMemberQuery, options)
-      const member = await chooseMember(client, operand)
-      const effect = fields.keys === undefined ? 'The keys that they created are revoked.' : 'Their keys stay valid.'
-      const question = `Remove ${member.name}? ${effect}`
-      client.check(memberOperations.delete, { fields })
-      if (!(await isConfirmed(question, yes, terminal))) return { text: 'No one removed.', code: 1 }
-      await client.call(memberOperations.delete, { id: member.id, fields })
-      return isJson ? json(member) : `${member.name} was removed.`
-    },
+    operation: memberOperations.delete,
+    subject: memberSubject,
+    json: 'print the removed member as JSON',
+    confirm: ({ name }, { keys }) =>
+      `Remove ${name}? ${keys === undefined ? 'The keys that they created are revoked.' : 'Their keys stay valid.'}`,
+    declined: 'No one removed.',
+    print: ({ name }) => `${name} was removed.`,
   }),
 
   forget: accountCommand({
     summary: 'Replace the name and email address of a removed member in the history.',
     arguments: {
-      operand: required('ID', 'the ID of the removed member', text),
+      operand: required('ID', 'the ID of the removed member', removedMemberId),
       json: flag('print the ID as JSON'),
     },
     notes: `The ID is the "record_id" of the event member.removed: "${program} history --type member.removed --json". Exports and
 backups that exist already keep the name.`,
-    run: async (db, { operand, json: isJson }, { account }) => {
-      const id = positiveInteger(operand)
-      if (id === undefined) throw new WrongUse('ID must be the ID of a removed member.')
+    run: async (db, { operand: id, json: isJson }, { account }) => {
       const present = await memberRecords.find(db, account, id)
       if (present !== undefined) {
         const { name } = present.record
@@ -111,35 +91,34 @@ function invitationTable(invitations: readonly Invitation[]): string {
 }
 
 export const invitationCommands = {
-  create: apiCommand({
+  create: operationCommand<Invitation & { readonly url: string }>({
     summary: 'Print a link with which one person can join the account within 7 days.',
-    arguments: {
-      ...withRole(formOptions(storeInvitation)),
-      json: flag('print the record as JSON, with the link as "url"'),
-    },
     notes: 'Send the link to the person. It is shown only once, because the database has only a hash of its secret.',
-    run: async (client, { json: isJson, ...options }, { err }) => {
-      const fields = givenFields(storeInvitation, options)
-      const { data } = await client.call<Invitation & { readonly url: string }>(invitationOperations.store, { fields })
-      await warnUnlessListening(new URL(data.url).origin, err)
-      return isJson ? json(data) : data.url
-    },
+    operation: invitationOperations.store,
+    arguments: { role },
+    json: 'print the record as JSON, with the link as "url"',
+    print: ({ url }) => url,
+    after: ({ url }, { err }) => warnUnlessListening(new URL(url).origin, err),
   }),
 
-  list: listCommand('open invitations', invitationOperations.list, invitationTable),
+  list: listCommand<Invitation>({
+    summary: 'List the open invitations, newest first.',
+    operation: invitationOperations.list,
+    name: 'open invitations',
+    print: invitationTable,
+  }),
 
-  revoke: apiCommand({
+  revoke: operationCommand<Invitation>({
     summary: 'Delete an open invitation, so that no one can join with it.',
-    arguments: {
-      operand: required('ID', `the ID of the invitation, as shown by "${program} invitations list"`, text),
-      json: flag('print the deleted invitation as JSON'),
+    operation: invitationOperations.delete,
+    subject: {
+      arguments: {
+        operand: required('ID', `the ID of the invitation, as shown by "${program} invitations list"`, invitationId),
+      },
+      choose: async (client, { operand }) =>
+        (await client.call<Invitation>(invitationOperations.show, { id: Number(operand) })).data,
     },
-    run: async (client, { operand, json: isJson }) => {
-      const id = positiveInteger(operand)
-      if (id === undefined) throw new WrongUse('ID must be the ID of an invitation.')
-      const { data } = await client.call<Invitation>(invitationOperations.show, { id })
-      await client.call(invitationOperations.delete, { id })
-      return isJson ? json(data) : `Invitation ${id} was revoked.`
-    },
+    json: 'print the deleted invitation as JSON',
+    print: ({ id }) => `Invitation ${id} was revoked.`,
   }),
 }

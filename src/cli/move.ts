@@ -18,17 +18,16 @@ import { formatCount, quantity } from '../lib/format.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, importId, optional, optionalFile, required, text } from './arguments.ts'
-import { apiCommand, withClient } from './client.ts'
+import { withClient } from './client.ts'
 import { type Result, type Terminal, wrapped } from './command.ts'
-import { checkFields, explained, formOptions, givenFields, listOptions } from './form-options.ts'
+import { checkFields, explained, formOptions, givenFields } from './form-options.ts'
 import { openImports, withImports } from './imports.ts'
-import { listCommand, printList } from './lists.ts'
 import { describeImport, describeProof, rowTable, writeRowWarnings } from './move-report.ts'
+import { listCommand } from './operation-command.ts'
 import { isConfirmed, isTerminal, json, table } from './output.ts'
 import { withIds } from './references.ts'
 import { readFailure } from './transfer.ts'
 
-const { query: rowsQuery } = importOperations.rows
 const operand = required('ID', `the import, as shown by "${program} move list"`, importId)
 const asJson = flag('print the record as JSON')
 
@@ -127,7 +126,12 @@ export const moveCommands = {
       }),
   }),
 
-  list: listCommand('imports', importOperations.list, importTable),
+  list: listCommand<Import>({
+    summary: 'List the imports, newest first.',
+    operation: importOperations.list,
+    name: 'imports',
+    print: importTable,
+  }),
 
   show: accountCommand({
     summary: 'Show a plan or an import.',
@@ -139,14 +143,12 @@ export const moveCommands = {
     },
   }),
 
-  rows: apiCommand({
+  rows: listCommand<ImportRow, { readonly id: number }>({
     summary: 'List the rows of an import in the order of the file.',
-    arguments: { operand, ...listOptions(rowsQuery), json: flag('print the rows as JSON') },
-    run: async (client, { operand: id, limit, json: isJson, ...options }, terminal) => {
-      const fields = givenFields(rowsQuery, options)
-      const listed = await client.list<ImportRow>(importOperations.rows, limit, { id, fields })
-      return printList(listed, { name: 'rows', format: isJson ? json : rowTable }, terminal)
-    },
+    operation: importOperations.rows,
+    subject: { arguments: { operand }, choose: async (_, { operand }) => ({ id: Number(operand) }) },
+    name: 'rows',
+    print: rowTable,
   }),
 }
 

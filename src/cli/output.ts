@@ -1,6 +1,7 @@
 /** Output for people at a terminal and for programs. */
 import { createInterface } from 'node:readline'
 import type { Stream, Writable } from 'node:stream'
+import { noAppLinks } from '../names/app-links.ts'
 import type { Warning } from '../warnings.ts'
 import { WrongUse } from './arguments.ts'
 import type { Terminal } from './command.ts'
@@ -23,6 +24,18 @@ export function table(given: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
   const pad = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text))
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n')
+}
+
+/** Returns a table of the records, without the times of their changes and files. An empty table has the columns `none`. */
+export function recordTable(records: readonly object[], none: readonly string[] = ['id', 'name']): string {
+  const columns = (records.length === 0 ? none : Object.keys(records[0] as object)).filter(
+    (name) => !name.endsWith('ed_at') && !(name in noAppLinks),
+  )
+  const lines = records.map((record) => {
+    const values: Readonly<Record<string, unknown>> = { ...record }
+    return columns.map((name) => String(values[name] ?? '-'))
+  })
+  return table([columns.map((name) => name.toUpperCase().replaceAll('_', ' ')), ...lines])
 }
 
 /** The first records of a list, and the number of all. */

@@ -9,19 +9,29 @@ import { linkOperations } from '../links/operations.ts'
 import type { Link } from '../links/schema.ts'
 import { type Member, memberOperations } from '../members/schema.ts'
 import { parseHostName } from '../names/host-name.ts'
-import { encodeAlias, parseShortUrl } from '../names/short-url.ts'
+import { parseShortUrl } from '../names/short-url.ts'
 import { spaceOperations } from '../spaces/operations.ts'
 import { tagOperations } from '../tags/operations.ts'
 import { program } from '../version.ts'
 import { Refusal } from '../violations.ts'
 import { optional, required, text, WrongUse } from './arguments.ts'
 import type { Client } from './client.ts'
+import type { Arguments } from './command.ts'
+import { optionName } from './form-options.ts'
 
 export interface NamedRecord {
   readonly id: number
   readonly name: string
   /** The number of links. Only tags have it. */
   readonly links?: number
+}
+
+/** The record that a command is about, and the arguments that name it. */
+export interface Subject<R> {
+  readonly arguments: Arguments
+  readonly notes?: string
+  /** Returns the record. Throws `StartupFailure`, or `WrongUse` if several have the name. */
+  readonly choose: (client: Client, values: Readonly<Record<string, string>>) => Promise<R>
 }
 
 export const groupOperations = { domain: domainOperations, space: spaceOperations, tag: tagOperations }
@@ -108,7 +118,7 @@ export async function chooseMember(client: Client, reference: string, label = 'M
   throw new WrongUse(`${label}: Several members have the email address ${text}. Use an ID instead: ${listIds(named)}.`)
 }
 
-const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag' } as const
+const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag', into: 'tag' } as const
 
 /** Replaces the names of domains, spaces and tags by their ids. An empty value clears a field, and 0 means no space. */
 export async function withIds(client: Client, fields: Fields): Promise<Fields> {
@@ -118,7 +128,7 @@ export async function withIds(client: Client, fields: Fields): Promise<Fields> {
     if (typeof given !== 'string' || given === '' || given === '0') continue
     const names = kind === 'tag' ? given.split(',') : [given]
     const ids: number[] = []
-    for (const name of names) ids.push((await chooseRecord(client, kind, name)).id)
+    for (const name of names) ids.push((await chooseRecord(client, kind, name, `--${optionName(field)}`)).id)
     replaced[field] = ids.join(',')
   }
   return replaced
@@ -130,83 +140,70 @@ export const domainOption = optional(
   'the domain, by ID or name (optional if only one domain has the alias)',
   text,
 )
+/** The record that the argument without a name chooses by its ID or name. */
+export function groupSubject(kind: KindName): Subject<NamedRecord> {
+  const label = kind.toUpperCase()
+  return {
+    arguments: { operand: required(label, `the ID or name of the ${kind}`, text) },
+    choose: (client, { operand = '' }) => chooseRecord(client, kind, operand, label),
+  }
+}
+
+/** The member that the argument without a name chooses by ID or email address. */
+export const memberSubject: Subject<Member> = {
+  arguments: { operand: required('MEMBER', 'the ID or email address of the member', text) },
+  choose: (client, { operand = '' }) => chooseMember(client, operand),
+}
+
 export const aliasNote = 'Put "--" before an alias that starts with a hyphen.'
 
-/** A domain in ASCII, and the aliases that a text may mean, from the most exact one. */
-type Pasted = NonNullable<ReturnType<typeof parseShortUrl>>
-type Address = Pick<ShownAddress, 'short_url' | 'alias' | 'exact'>
-
-/** Returns whether visitors of a pasted short URL may reach an address. */
-function isReached({ short_url, alias, exact }: Address, { domain, aliases }: Pasted): boolean {
-  const isAlias = (text: string) => text === alias || (!exact && foldCase(text) === foldCase(alias))
-  return parseShortUrl(short_url)?.domain === domain && aliases.some(isAlias)
-}
-
-/** Returns the further addresses of a link that a pasted short URL may mean. */
-function findFurther(client: Client, { id }: Link, pasted: Pasted): Promise<ShownAddress[]> {
-  return first(client.each<ShownAddress>(addressOperations.list, { id }), (address) => isReached(address, pasted))
-}
-
-/** A link, and the short URL that names it. */
-interface Reached {
-  readonly link: Link
-  readonly pasted: Pasted
-}
-
-/** Finds the link with this short URL. */
-async function findReached(client: Client, text: string): Promise<Reached | undefined> {
-  const pasted = parseShortUrl(text)
-  if (pasted === null) return undefined
-  // A search for a short URL finds only its link, but other links if there is none.
-  const search = text.length > maxSearched ? (pasted.aliases[0] ?? '') : text
-  const { fields } = searchFor(search, 'alias')
-  for await (const link of client.each<Link>(linkOperations.list, { fields: { ...fields, archived: 'any' } })) {
-    if (isReached(link, pasted) || (await findFurther(client, link, pasted)).length > 0) return { link, pasted }
-  }
-  return undefined
-}
+/** The link that the argument without a name chooses by its short URL or alias. */
+export const linkSubject = {
+  arguments: { operand: aliasOperand, domain: domainOption },
+  notes: aliasNote,
+  choose: (client, { operand: alias = '', domain }) => chooseLink(client, alias, domain),
+} satisfies Subject<Link>
 
 /** Finds the links with this short URL, or with this alias on one or any domain. */
-async function findLinks(client: Client, alias: string, domain: string | undefined): Promise<Reached[]> {
-  const text = trimText(alias)
-  const pasted = domain === undefined ? await findReached(client, text) : undefined
-  if (pasted !== undefined) return [pasted]
-  const chosen = domain === undefined ? undefined : await chooseRecord(client, 'domain', domain)
-  const domains = chosen === undefined ? client.each<NamedRecord>(domainOperations.list) : [chosen]
-  const found = new Map<number, Reached>()
-  for await (const { name } of domains) {
-    const reached = await findReached(client, `${name}/${encodeAlias(text)}`)
-    if (reached !== undefined && !found.has(reached.link.id)) found.set(reached.link.id, reached)
-    if (found.size > maxNamed) break
-  }
-  return [...found.values()]
+async function findLinks(client: Client, alias: string, domain: string | undefined): Promise<readonly Link[]> {
+  const { id } = domain === undefined ? {} : await chooseRecord(client, 'domain', domain)
+  const fields = { alias, archived: 'any', sort: 'asc', ...(id && { domain_id: String(id) }) }
+  return (await client.list<Link>(linkOperations.list, maxNamed + 1, { fields })).rows
 }
 
 /**
  * Returns the link with this short URL or alias; an alias on any domain by default. Throws `StartupFailure` or, for several
  * links, `WrongUse`.
  */
-export async function chooseLink(client: Client, alias: string, domain: string | undefined): Promise<Link> {
-  return only(await findLinks(client, alias, domain), alias, domain).link
+export async function chooseLink(client: Client, alias: string, domain?: string): Promise<Link> {
+  return requireOne(await findLinks(client, alias, domain), alias, domain)
 }
 
-function only(found: readonly Reached[], alias: string, domain: string | undefined): Reached {
-  const [reached, ...others] = found
-  if (reached !== undefined && others.length > 0) {
-    const domains = listSome(found.map(({ pasted }) => pasted.domain))
+function requireOne(links: readonly Link[], alias: string, domain: string | undefined): Link {
+  const [link, ...others] = links
+  if (link !== undefined && others.length > 0) {
+    const domains = listSome(links.map(({ short_url }) => new URL(short_url).hostname))
     throw new WrongUse(`Several domains have a link with the alias ${alias}. Choose one with --domain: ${domains}.`)
   }
-  if (reached !== undefined) return reached
+  if (link !== undefined) return link
   const where = domain === undefined ? '' : ` on ${domain.trim()}`
   throw new StartupFailure(`No link${where} has the alias ${alias}. To see all links, run "${program} links list".`)
 }
 
 /** Returns the further address with this short URL or alias, and its link. Throws as `chooseLink` does. */
-export async function chooseAddress(client: Client, alias: string, domain: string | undefined) {
-  const { link, pasted } = only(await findLinks(client, alias, domain), alias, domain)
-  const further = await findFurther(client, link, pasted)
-  const exact = further.find((address) => address.alias === pasted.aliases[0])
-  const address = exact ?? (isReached(link, pasted) ? undefined : further[0])
+export async function chooseAddress(client: Client, alias: string, domain?: string) {
+  const link = await chooseLink(client, alias, domain)
+  const { id } = domain === undefined ? {} : await chooseRecord(client, 'domain', domain)
+  const pasted = domain === undefined ? parseShortUrl(trimText(alias)) : null
+  const aliases = pasted?.aliases ?? [trimText(alias)]
+  const isNamed = (address: Pick<ShownAddress, 'alias' | 'exact' | 'domain_id' | 'short_url'>) =>
+    (id === undefined || address.domain_id === id) &&
+    (pasted === null || new URL(address.short_url).hostname === pasted.domain) &&
+    aliases.some((text) => text === address.alias || (!address.exact && foldCase(text) === foldCase(address.alias)))
+  const all = await Array.fromAsync(client.each<ShownAddress>(addressOperations.list, { id: link.id }))
+  const named = all.filter(isNamed)
+  const spelled = named.find((address) => aliases.includes(address.alias))
+  const address = spelled ?? (isNamed(link) ? undefined : named[0])
   if (address !== undefined) return { link, address }
   throw new StartupFailure(
     `${alias} is the main address of its link. To delete the link, run "${program} links delete".`,
@@ -216,8 +213,8 @@ export async function chooseAddress(client: Client, alias: string, domain: strin
 /** Returns a link's id by its short URL or alias. A number that is no alias is an id. Throws as `chooseLink` does. */
 export async function chooseLinkId(client: Client, link: string): Promise<number> {
   const id = positiveInteger(link)
-  const found = await findLinks(client, link, undefined)
-  return id !== undefined && found.length === 0 ? id : only(found, link, undefined).link.id
+  const links = await findLinks(client, link, undefined)
+  return id !== undefined && links.length === 0 ? id : requireOne(links, link, undefined).id
 }
 
 function listIds(records: readonly { readonly id: number }[]): string {

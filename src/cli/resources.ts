@@ -1,16 +1,16 @@
-/** The commands on domains, spaces and tags, and what all commands on records share. */
+/** The commands on domains, spaces and tags. */
 import { StartupFailure } from '../errors.ts'
 import { quantity } from '../lib/format.ts'
 import { linkOperations } from '../links/operations.ts'
 import { mergeTag } from '../tags/operations.ts'
-import { flag, required, text } from './arguments.ts'
-import { apiCommand, type Client } from './client.ts'
+import { required, text } from './arguments.ts'
+import type { Client } from './client.ts'
 import type { Command } from './command.ts'
-import { formOptions, givenFields, requireChange } from './form-options.ts'
+import { fieldHelp } from './form-options.ts'
 import { deletionNote } from './history.ts'
-import { listCommand, recordTable } from './lists.ts'
-import { isConfirmed, json } from './output.ts'
-import { chooseRecord, groupOperations, type KindName, type NamedRecord } from './references.ts'
+import { listCommand, operationCommand } from './operation-command.ts'
+import { recordTable } from './output.ts'
+import { chooseRecord, groupOperations, groupSubject, type KindName, type NamedRecord } from './references.ts'
 
 /** What happens to the links of a deleted record. */
 const effects = {
@@ -19,107 +19,78 @@ const effects = {
   tag: 'will stay, without the tag',
 }
 
-const asJson = flag('print the record as JSON')
-const yes = flag('do not ask for confirmation (required without a terminal)')
-
-export const domainCommands = groupCommands('domain')
-export const spaceCommands = groupCommands('space')
-export const tagCommands = { ...groupCommands('tag'), merge: mergeCommand() }
+const asJson = 'print the record as JSON'
 
 function groupCommands(kind: KindName): Readonly<Record<string, Command>> {
+  const { store, list, patch, delete: remove } = groupOperations[kind]
+  const subject = groupSubject(kind)
   return {
-    create: createCommand(kind),
-    list: listCommand(`${kind}s`, groupOperations[kind].list, recordTable),
-    update: updateCommand(kind),
-    delete: deleteCommand(kind),
-  }
-}
-
-function groupOperand(kind: KindName) {
-  return required(kind.toUpperCase(), `the ID or name of the ${kind}`, text)
-}
-
-function createCommand(kind: KindName): Command {
-  const { store } = groupOperations[kind]
-  const { name, ...others } = formOptions(store.body.form)
-  return apiCommand({
-    summary: `Create a ${kind} and print its ID.`,
-    arguments: { operand: required('NAME', String(name?.help), text), ...others, json: asJson },
-    run: async (client, { operand: name, json: isJson, ...options }) => {
-      const fields = { ...givenFields(store.body.form, options), name }
-      const { data } = await client.call<NamedRecord>(store, { fields, operand: 'name' })
-      return isJson ? json(data) : String(data.id)
-    },
-  })
-}
-
-function updateCommand(kind: KindName): Command {
-  const { patch } = groupOperations[kind]
-  const { form } = patch.body
-  return apiCommand({
-    summary: `Change a ${kind}.`,
-    arguments: {
-      operand: groupOperand(kind),
-      ...formOptions(form, kind === 'domain' ? ['name'] : []),
+    create: operationCommand<NamedRecord>({
+      summary: `Create a ${kind} and print its ID.`,
+      operation: store,
+      field: 'name',
+      arguments: { operand: required('NAME', fieldHelp('name', store.body.form), text) },
       json: asJson,
-    },
-    notes: 'Omitted options stay unchanged. An empty value, such as "", clears an optional field.',
-    check: (values) => requireChange(form, values),
-    run: async (client, { operand, json: isJson, ...options }) => {
-      const { id } = await chooseRecord(client, kind, operand, kind.toUpperCase())
-      const { data } = await client.call<NamedRecord>(patch, { id, fields: givenFields(form, options) })
-      return isJson ? json(data) : `The ${kind} ${data.name} was updated.`
-    },
-  })
-}
-
-function deleteCommand(kind: KindName): Command {
-  const { delete: remove } = groupOperations[kind]
-  return apiCommand({
-    summary: `Delete a ${kind}. ${deletionNote}`,
-    arguments: { operand: groupOperand(kind), ...(remove.query && formOptions(remove.query)), yes },
-    run: async (client, { operand, yes, ...options }, terminal) => {
-      const record = await chooseRecord(client, kind, operand, kind.toUpperCase())
-      const fields = remove.query === undefined ? {} : givenFields(remove.query, options)
-      const links = await countLinks(client, kind, record)
-      if (kind === 'domain' && links !== null && fields.links === undefined) {
-        throw new StartupFailure(`The domain ${record.name} has ${links}. To delete them too, add "--links delete".`)
-      }
-      const effect = links === null ? '' : ` Its ${links} ${effects[kind]}.`
-      const question = `Delete the ${kind} ${record.name}?${effect}`
-      if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
-      await client.call(remove, { id: record.id, fields })
-      return `The ${kind} ${record.name} was deleted.`
-    },
-  })
+      print: ({ id }) => String(id),
+    }),
+    list: listCommand({
+      summary: `List the ${kind}s, newest first.`,
+      operation: list,
+      name: `${kind}s`,
+      print: (records) => recordTable(records),
+    }),
+    update: operationCommand<NamedRecord>({
+      summary: `Change a ${kind}.`,
+      notes: 'Omitted options stay unchanged. An empty value, such as "", clears an optional field.',
+      operation: patch,
+      subject,
+      except: kind === 'domain' ? ['name'] : [],
+      json: asJson,
+      print: ({ name }) => `The ${kind} ${name} was updated.`,
+    }),
+    delete: operationCommand({
+      summary: `Delete a ${kind}. ${deletionNote}`,
+      operation: remove,
+      subject,
+      confirm: async (record, fields, client) => {
+        const links = await countLinks(client, kind, record)
+        if (kind === 'domain' && links !== null && fields.links === undefined) {
+          const advice = 'To delete them too, add "--links delete".'
+          throw new StartupFailure(`The domain ${record.name} has ${links}. ${advice}`)
+        }
+        return `Delete the ${kind} ${record.name}?${links === null ? '' : ` Its ${links} ${effects[kind]}.`}`
+      },
+      declined: 'Nothing deleted.',
+      print: (_, { name }) => `The ${kind} ${name} was deleted.`,
+    }),
+  }
 }
 
 /** Returns the number of the record's links in words; null if there are none. */
 async function countLinks(client: Client, kind: KindName, { id, links }: NamedRecord): Promise<string | null> {
+  if (links !== undefined) return links === 0 ? null : quantity(links, 'link')
   const fields = { [`${kind}_id`]: String(id), archived: 'any' }
-  const counted = links ?? (await client.list(linkOperations.list, 1, { fields }))
-  const { total, totalIsExact } = typeof counted === 'number' ? { total: counted, totalIsExact: true } : counted
+  const { total, totalIsExact } = await client.list(linkOperations.list, 1, { fields })
   if (total === 0) return null
-  return totalIsExact ? quantity(total, 'link') : `more than ${quantity(total, 'link')}`
+  return `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
 }
 
-function mergeCommand(): Command {
-  return apiCommand({
+export const domainCommands = groupCommands('domain')
+export const spaceCommands = groupCommands('space')
+
+export const tagCommands = {
+  ...groupCommands('tag'),
+  merge: operationCommand<NamedRecord>({
     summary: 'Give the links of a tag another tag, and delete the first one.',
-    arguments: {
-      operand: groupOperand('tag'),
-      into: required('TAG', 'the ID or name of the tag that the links get', text),
-      yes,
-      json: flag('print the remaining tag as JSON'),
-    },
-    run: async (client, { operand, into: other, yes, json: isJson }, terminal) => {
-      const tag = await chooseRecord(client, 'tag', operand, 'TAG')
-      const into = await chooseRecord(client, 'tag', other, '--into')
+    operation: mergeTag,
+    subject: groupSubject('tag'),
+    arguments: { into: required('TAG', 'the ID or name of the tag that the links get', text) },
+    json: 'print the remaining tag as JSON',
+    confirm: async (tag, { into }, client) => {
       const links = (await countLinks(client, 'tag', tag)) ?? 'no links'
-      const question = `Merge the tag ${tag.name}, with ${links}, into ${into.name}, and delete ${tag.name}?`
-      if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
-      const { data } = await client.call<NamedRecord>(mergeTag, { id: tag.id, fields: { into: String(into.id) } })
-      return isJson ? json(data) : `The tag ${tag.name} was merged into ${data.name}.`
+      const { name } = await chooseRecord(client, 'tag', String(into), '--into')
+      return `Merge the tag ${tag.name}, with ${links}, into ${name}, and delete ${tag.name}?`
     },
-  })
+    print: (into, { name }) => `The tag ${name} was merged into ${into.name}.`,
+  }),
 }

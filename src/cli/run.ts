@@ -1,7 +1,6 @@
 import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
 import { program, version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
-import { addressCommands } from './addresses.ts'
 import { UnknownCommand, WrongUse } from './arguments.ts'
 import { type Command, didYouMean, type Terminal, wrapped } from './command.ts'
 import { completionCommand } from './completion.ts'
@@ -27,7 +26,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('members', memberCommands),
   ...withPrefix('invitations', invitationCommands),
   ...withPrefix('domains', domainCommands),
-  ...withPrefix('links', { ...linkCommands, ...addressCommands, ...linkFileCommands }),
+  ...withPrefix('links', { ...linkCommands, ...linkFileCommands }),
   ...withPrefix('spaces', spaceCommands),
   ...withPrefix('tags', tagCommands),
   ...withPrefix('move', moveCommands),

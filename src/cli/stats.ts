@@ -5,8 +5,7 @@ import type { Link } from '../links/schema.ts'
 import { flag, text, withDefault } from './arguments.ts'
 import { apiCommand, type Client } from './client.ts'
 import { formOptions, givenFields } from './form-options.ts'
-import { recordTable } from './lists.ts'
-import { json } from './output.ts'
+import { json, recordTable } from './output.ts'
 import { chooseLinkId, withIds } from './references.ts'
 
 const { name, ...options } = formOptions(statsQuery)

@@ -103,6 +103,7 @@ export function toPageRequest(query: ListQuery, resource: Resource): PageRequest
     searchIn: searched[search_by] === undefined ? Object.keys(searched) : [search_by],
     filter: Object.fromEntries(filter),
     ...(named.length > 0 && { groups: Object.fromEntries(named) }),
+    ...(typeof given.alias === 'string' && { alias: given.alias }),
     ...toPage(query),
   }
 }

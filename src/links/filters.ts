@@ -2,7 +2,7 @@
 import { optional, type Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { createListQuery } from '../forms/list-query.ts'
-import { oneOf, parseInteger } from '../forms/rules.ts'
+import { boundedText, oneOf, parseInteger } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import { Refusal } from '../violations.ts'
 import { reference } from './fields.ts'
@@ -39,8 +39,13 @@ export const linkFilters = {
   ),
 }
 
+const aliasFilter = boundedText(
+  255,
+  'Only links that visitors reach at this alias or short URL, which may be a further address. With `domain_id`, only at addresses on this domain.',
+)
+
 export const listLinksQuery = createListQuery(
   resources.links,
-  linkFilters,
+  { ...linkFilters, alias: optional(aliasFilter, undefined) },
   'In ascending order of `last_clicked_at`, links without clicks are first.',
 )

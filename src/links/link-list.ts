@@ -18,10 +18,15 @@ export async function listLinks(storage: Storage, account: number, asked: PageRe
   const page = await withMergingTags(storage, account, asked)
   if (page === null) return { rows: [], total: 0, totalIsExact: true }
   if ('status' in page.filter) await settleStatuses(storage, account)
+  if (page.alias !== undefined) {
+    const { domain_id: domain = null, ...filter } = page.filter
+    const links = await findLinksNamed(storage, account, page.alias, domain === null ? null : Number(domain))
+    return pageOfSome(storage, links, account, { ...page, filter })
+  }
   const [text = '', ...words] = page.search
   if (words.length === 0 && page.searchIn.includes('alias')) {
     const link = await findLinkByShortUrl(storage, account, text)
-    if (link !== undefined) return pageOfOne(storage, link, account, page)
+    if (link !== undefined) return pageOfSome(storage, [link], account, page)
   }
   const hasDomain = ({ domain_name }: LinkRow) => domain_name !== null
   let { rows, ...counted } = await linkRecords.list(storage, account, page)
@@ -77,12 +82,25 @@ export async function findLinkByShortUrl(db: Db, account: number, text: string):
   return address && (await findLink(db, account, address.link))?.record
 }
 
-/** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */
-async function pageOfOne(db: Db, link: LinkRow, account: number, page: PageRequest): Promise<Page<LinkRow>> {
-  const { offset, after, direction } = page
-  const isMatch = await linkRecords.isListed(db, account, link.id, page)
-  const follows = after === null || (direction === 'asc' ? link.id > after : link.id < after)
-  return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
+/** Finds the links with this short URL, or with this alias on one or any domain: the first 100. */
+async function findLinksNamed(db: Db, account: number, text: string, domain: number | null): Promise<LinkRow[]> {
+  const pasted = domain === null ? await findLinkByShortUrl(db, account, text) : undefined
+  return pasted === undefined ? findLinksByAlias(db, account, text, domain, 100) : [pasted]
+}
+
+/** Returns the page of the links among these that match the filters, by id. */
+async function pageOfSome(
+  db: Db,
+  links: readonly LinkRow[],
+  account: number,
+  page: PageRequest,
+): Promise<Page<LinkRow>> {
+  const { offset, limit, after, direction } = page
+  const listed = await Promise.all(links.map(({ id }) => linkRecords.isListed(db, account, id, page)))
+  const sign = direction === 'asc' ? 1 : -1
+  const matching = links.filter((_, at) => listed[at]).sort((one, other) => sign * (one.id - other.id))
+  const following = matching.filter(({ id }) => after === null || sign * (id - after) > 0)
+  return { rows: following.slice(offset, offset + limit), total: matching.length, totalIsExact: true }
 }
 
 /** A link's name in a list. */

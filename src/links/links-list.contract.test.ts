@@ -25,7 +25,8 @@ describe('the filters of GET /links', async () => {
   const second = await own.stored('/domains', { name: `${fresh('second')}.example` })
   const [one, two] = [await own.stored('/spaces', { name: 'One' }), await own.stored('/spaces', { name: 'Two' })]
   await own.link({ alias: 'a1', space_id: one.id, url: 'https://shop.example/A' })
-  await own.link({ alias: 'a2', space_id: two.id, active_period_start_at: future })
+  const linked = await own.link({ alias: 'a2', space_id: two.id, active_period_start_at: future })
+  await own.stored(`/links/${linked.id}/addresses`, { alias: 'further', domain_id: second.id })
   await own.link({ alias: 'a3', active_period_end_at: past, title: 'Shop' })
   await own.link({ alias: 'b1', space_id: one.id, domain_id: second.id, disabled: true })
   await own.link({ alias: 'b2', domain_id: second.id, title: 'The SHOP' })
@@ -52,6 +53,14 @@ describe('the filters of GET /links', async () => {
     [{ search: 'SHOP', search_by: 'title', status: 'expired' }, ['a3']],
     [{ search: 'shop', search_by: 'url', space_id: one.id }, ['a1']],
     [{ search: 'b', search_by: 'alias', status: 'disabled' }, ['b1']],
+    [{ alias: 'A1' }, ['a1']],
+    [{ alias: 'a' }, []],
+    [{ alias: 'a1', status: 'disabled' }, []],
+    [{ alias: 'further' }, ['a2']],
+    [{ alias: 'further', domain_id: second.id }, ['a2']],
+    [{ alias: 'further', domain_id: own.domain.id }, []],
+    [{ alias: `https://${second.name}/b1+` }, ['b1']],
+    [{ alias: 'strange' }, []],
   ]
   for (const [query, found] of cases) {
     test(`200 with ${found.join(' ') || 'nothing'} for ${Object.keys(query).join(', ')}`, async () => {

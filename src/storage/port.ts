@@ -179,7 +179,10 @@ export interface Listing<Row> {
 export type Values = readonly unknown[]
 
 /** The part of a listing that a client chooses. */
-export type PageRequest = Omit<Listing<never>, 'of' | 'account'>
+export type PageRequest = Omit<Listing<never>, 'of' | 'account'> & {
+  /** An alias or a short URL. Only the list of links has it. */
+  readonly alias?: string
+}
 
 export interface Page<Row> {
   readonly rows: Row[]
