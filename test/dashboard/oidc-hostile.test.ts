@@ -5,8 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { generateKeyPair } from 'jose'
-import { problems } from '../../src/sign-in/oidc/problems.ts'
-import type { TestApp } from '../app.ts'
+import { type Problem, problems } from '../../src/sign-in/oidc/problems.ts'
 import { stopClock } from '../clock.ts'
 import { Browser } from '../dashboard.ts'
 import { loginToken } from '../members.ts'
@@ -25,62 +24,152 @@ import {
 const roles = new Map([['staff', 'viewer']] as const)
 const ana = { sub: 'ana-1', name: 'Ana', groups: ['staff'] }
 const sessionCookie = '__Host-waymark'
-const { privateKey: strangersKey } = await generateKeyPair('ES256')
+const { privateKey: otherKey } = await generateKeyPair('ES256')
 
-/** Throws unless the claims are rejected with this problem, and no one is signed in. */
-async function rejects(app: TestApp, provider: FakeProvider, code: string, claims: object = {}): Promise<void> {
-  const browser = new Browser(app)
-  const text = await expectProblem(browser, await arrive(browser, provider, { ...ana, ...claims }), code)
-  assert.doesNotMatch(text, /provider text|<b>|fake/)
-  assert.equal(browser.cookies.has(sessionCookie), false)
+type Answer = Parameters<FakeProvider['answers']['set']>[1]
+
+/** What a provider sends instead of the usual, and the problem that the page shows. */
+interface Sent {
+  readonly shows: Problem
+  readonly answer?: readonly [path: string, answer: Answer]
+  readonly change?: FakeProvider['change']
+  readonly key?: FakeProvider['key']
+  readonly claims?: object
+  /** The parameters of the return instead of a code. */
+  readonly returns?: Readonly<Record<string, string>>
+  readonly logs?: RegExp
 }
 
+const metadataPath = '/.well-known/openid-configuration'
+const json = { 'content-type': 'application/json' }
 const past = Math.floor(Date.now() / 1_000) - 3_600
 
-const tokens: readonly [what: string, change: FakeProvider['change']][] = [
-  ['another issuer', ({ claims }) => Object.assign(claims, { iss: 'https://other.example' })],
-  ['the issuer with a slash', ({ claims }) => Object.assign(claims, { iss: `${claims.iss}/` })],
-  ['another audience', ({ claims }) => Object.assign(claims, { aud: 'another-client' })],
-  ['several audiences', ({ claims }) => Object.assign(claims, { aud: ['waymark', 'x'], azp: 'x' })],
-  ['another nonce', ({ claims }) => Object.assign(claims, { nonce: 'replayed' })],
-  ['no nonce', ({ claims }) => Object.assign(claims, { nonce: undefined })],
-  ['no subject', ({ claims }) => Object.assign(claims, { sub: undefined })],
-  ['no expiry', ({ claims }) => Object.assign(claims, { exp: undefined })],
-  ['a past expiry', ({ claims }) => Object.assign(claims, { iat: past, exp: past + 60 })],
-  ['the algorithm none', ({ header }) => Object.assign(header, { alg: 'none' })],
-  ['an unknown key', ({ header }) => Object.assign(header, { kid: 'unknown' })],
-]
+const answers = (path: string, answer: Answer): Sent => ({ shows: 'unavailable', answer: [path, answer] })
+const token = (change: FakeProvider['change']): Sent => ({ shows: 'rejected', change })
+const claims = (changes: object) => token(({ claims }) => Object.assign(claims, changes))
+const header = (changes: object) => token(({ header }) => Object.assign(header, changes))
+const issued = (issuer: string) => answers(metadataPath, (_, response) => response.end(JSON.stringify({ issuer })))
 
-test('rejects invalid ID tokens', async (t) => {
-  const { app, provider } = await startSignIn(t, { roles })
-  for (const [what, change] of tokens) {
-    await t.test(what, async () => {
-      provider.change = change
-      await rejects(app, provider, 'rejected')
-    })
-  }
-  await t.test('a signature of another key', async () => {
-    provider.change = () => {}
-    const { key } = provider
-    provider.key = strangersKey
-    await rejects(app, provider, 'rejected')
-    provider.key = key
-  })
-  const browser = new Browser(app)
-  assert.equal((await arrive(browser, provider, ana)).headers.location, '/app')
-  const reasons = app.logs.map(({ msg }) => String(msg)).filter((msg) => msg.startsWith('sign-in with OpenID'))
-  assert.equal(reasons.length, tokens.length + 1)
-  assert.ok(
-    reasons.some((msg) => msg.includes('"nonce"')),
-    reasons.join('\n'),
-  )
+/** A response of the token endpoint. */
+function refusal(status: number, error: string | null, shows: Problem, hasChallenge = false): Sent {
+  const challenge = hasChallenge && { 'www-authenticate': 'Basic realm="<b>provider text</b>"' }
+  const body = error === null ? '<b>provider text</b>' : JSON.stringify({ error, error_description: 'provider text' })
+  const type = error === null ? 'text/html' : 'application/json'
+  const answer: Answer = (_, response) => response.writeHead(status, { 'content-type': type, ...challenge }).end(body)
+  return { ...answers('/token', answer), shows }
+}
+
+const returned = (error: string, shows: Problem, iss?: string): Sent => ({
+  shows,
+  returns: { error, error_description: '<b>provider text</b>', ...(iss !== undefined && { iss }) },
+  ...(shows === 'misconfigured' && { logs: new RegExp(` \\(${error}\\)$`) }),
 })
 
-test('rejects invalid userinfo responses', async (t) => {
+/** Responses that no endpoint may send. `elsewhere` is the URL of another host. */
+const unusable = (path: string, elsewhere: string): Readonly<Record<string, Sent>> => ({
+  [`${path}: more than 1 MiB`]: answers(path, (_, response) => response.end(`{"x":"${'x'.repeat(1_100_000)}"}`)),
+  [`${path}: a redirect to another host`]: answers(path, (_, response) =>
+    response.writeHead(302, { location: elsewhere }).end(),
+  ),
+  [`${path}: an outage`]: answers(path, (_, response) => response.writeHead(503).end('<b>provider text</b>')),
+  [`${path}: a closed connection`]: answers(path, (_, response) => response.destroy()),
+})
+
+/** The metadata come first, because they are read once an hour. */
+const sent = (elsewhere: string, issuer: string): Readonly<Record<string, Sent>> => ({
+  ...unusable(metadataPath, elsewhere),
+  'metadata: no JSON': answers(metadataPath, (_, response) =>
+    response.writeHead(200, json).end('<b>provider text</b>'),
+  ),
+  'metadata: another issuer': issued('https://fake.example'),
+  'metadata: the issuer with a slash': issued(`${issuer}/`),
+  ...unusable('/token', elsewhere),
+  ...unusable('/keys', elsewhere),
+
+  'ID token: another issuer': claims({ iss: 'https://other.example' }),
+  'ID token: the issuer with a slash': token(({ claims }) => Object.assign(claims, { iss: `${claims.iss}/` })),
+  'ID token: another audience': claims({ aud: 'another-client' }),
+  'ID token: several audiences': claims({ aud: ['waymark', 'x'], azp: 'x' }),
+  'ID token: another nonce': { ...claims({ nonce: 'replayed' }), logs: /"nonce"/ },
+  'ID token: no nonce': claims({ nonce: undefined }),
+  'ID token: no subject': claims({ sub: undefined }),
+  'ID token: no expiry': claims({ exp: undefined }),
+  'ID token: a past expiry': claims({ iat: past, exp: past + 60 }),
+  'ID token: the algorithm none': header({ alg: 'none' }),
+  'ID token: an unknown key': header({ kid: 'unknown' }),
+  'ID token: a signature of another key': { shows: 'rejected', key: otherKey },
+
+  'return: denied': returned('access_denied', 'denied'),
+  'return: unavailable': returned('temporarily_unavailable', 'rejected'),
+  'return: an unauthorized client': returned('unauthorized_client', 'misconfigured'),
+  'return: an invalid scope': returned('invalid_scope', 'misconfigured'),
+  'return: an unsupported type': returned('unsupported_response_type', 'misconfigured'),
+  'return: an invalid request': returned('invalid_request', 'misconfigured'),
+  'return: an unknown error': returned('<script>alert(1)</script>', 'rejected'),
+  // The provider must say who it is.
+  'return: no issuer': returned('access_denied', 'rejected', ''),
+
+  'token request: an invalid client': refusal(401, 'invalid_client', 'secret_rejected'),
+  'token request: an invalid client, with a challenge': refusal(401, 'invalid_client', 'secret_rejected', true),
+  'token request: an invalid client, with 400': refusal(400, 'invalid_client', 'secret_rejected'),
+  'token request: a rejected secret, by Keycloak': refusal(401, 'unauthorized_client', 'secret_rejected'),
+  'token request: a rejected secret, by Auth0': refusal(401, 'access_denied', 'secret_rejected'),
+  'token request: 401 without JSON': refusal(401, null, 'secret_rejected'),
+  'token request: an unauthorized client': refusal(400, 'unauthorized_client', 'misconfigured'),
+  'token request: another callback': {
+    ...refusal(400, 'redirect_uri_mismatch', 'misconfigured'),
+    logs: /Register https:\/\/links\.example\.com\/app\/oidc\/callback there \(redirect_uri_mismatch\)/,
+  },
+  'token request: an unknown error': refusal(400, 'constructor', 'rejected'),
+  'token request: an invalid code': refusal(400, 'invalid_grant', 'rejected', true),
+  'token request: an invalid code, with 401': refusal(401, 'invalid_grant', 'rejected', true),
+
+  'no mapped group': { shows: 'no_access', claims: { groups: [] } },
+  'groups that Entra left out': {
+    shows: 'groups_omitted',
+    claims: { groups: undefined, _claim_names: { groups: 'src1' } },
+  },
+})
+
+test('shows a problem in our own words for whatever the provider sends', async (t) => {
+  const other = await otherHost(t)
+  const { app, provider } = await startSignIn(t, { roles })
+  const usual = { change: provider.change, key: provider.key }
+  const attempt = async (browser: Browser, { claims, returns }: Sent) => {
+    const started = await browser.get('/app/sign-in/oidc')
+    if (started.status !== 302) return started
+    const location = String(started.headers.location)
+    const state = new URL(location).searchParams.get('state') ?? ''
+    const query = new URLSearchParams({ iss: provider.issuer, ...returns, state })
+    return browser.get(returns ? `/app/oidc/callback?${query}` : provider.authorize(location, { ...ana, ...claims }))
+  }
+  for (const [what, each] of Object.entries(sent(other.url, provider.issuer))) {
+    const { shows, answer, logs, change = usual.change, key = usual.key } = each
+    await t.test(`${shows}: ${what}`, async () => {
+      provider.answers.clear()
+      if (answer) provider.answers.set(...answer)
+      Object.assign(provider, { change, key })
+      const logged = app.logs.length
+      const browser = new Browser(app)
+      const text = await expectProblem(browser, await attempt(browser, each), shows)
+      assert.doesNotMatch(text, /provider text|<b>|fake|alert/)
+      assert.equal(browser.cookies.has(sessionCookie), false)
+      const messages = app.logs.slice(logged).map(({ msg }) => String(msg))
+      assert.ok(!logs || messages.some((message) => logs.test(message)), messages.join('\n'))
+      assert.doesNotMatch(messages.join(), /provider text|alert\(1\)/)
+    })
+  }
+  assert.deepEqual(other.requests, [])
+  provider.answers.clear()
+  Object.assign(provider, usual)
+  assert.equal((await arrive(new Browser(app), provider, ana)).headers.location, '/app')
+})
+
+test('rejects claims of someone else from the userinfo endpoint', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   provider.userinfo = { sub: 'someone-else', groups: ['staff'] }
-  await rejects(app, provider, 'rejected', { groups: undefined })
-  provider.userinfo = null
+  const browser = new Browser(app)
+  await expectProblem(browser, await arrive(browser, provider, { ...ana, groups: undefined }), 'rejected')
 })
 
 test('reads claims that only the userinfo endpoint has', async (t) => {
@@ -141,46 +230,6 @@ async function otherHost(t: TestContext) {
   return { url: `http://localhost:${(server.address() as AddressInfo).port}`, requests }
 }
 
-const metadataPath = '/.well-known/openid-configuration'
-
-test('rejects hostile responses, with limits of size and no redirects', async (t) => {
-  const other = await otherHost(t)
-  const { app, provider } = await startSignIn(t, { roles })
-  const json = { 'content-type': 'application/json' }
-  const answers: Readonly<Record<string, Parameters<FakeProvider['answers']['set']>[1]>> = {
-    'more than 1 MiB': (_, response) => response.writeHead(200, json).end(`{"x":"${'x'.repeat(1_100_000)}"}`),
-    'a redirect to another host': (_, response) => response.writeHead(302, { location: other.url }).end(),
-    'an outage': (_, response) => response.writeHead(503).end('<b>provider text</b>'),
-    'a closed connection': (_, response) => response.destroy(),
-  }
-  const browser = new Browser(app)
-  for (const [what, answer] of Object.entries({
-    ...answers,
-    'no JSON': (_: unknown, response) => response.writeHead(200, json).end('<b>provider text</b>'),
-    'another issuer': (_: unknown, response) =>
-      response.writeHead(200, json).end(JSON.stringify({ issuer: 'https://fake.example' })),
-    'the issuer with a slash': (_: unknown, response) =>
-      response.writeHead(200, json).end(JSON.stringify({ issuer: `${provider.issuer}/` })),
-  } satisfies typeof answers)) {
-    await t.test(`metadata: ${what}`, async () => {
-      provider.answers.set(metadataPath, answer)
-      await expectProblem(browser, await browser.get('/app/sign-in/oidc'), 'unavailable')
-      assert.equal(browser.cookies.size, 0)
-    })
-  }
-  provider.answers.clear()
-  for (const path of ['/token', '/keys']) {
-    for (const [what, answer] of Object.entries(answers)) {
-      await t.test(`${path}: ${what}`, async () => {
-        provider.answers.set(path, answer)
-        await rejects(app, provider, 'unavailable')
-        provider.answers.clear()
-      })
-    }
-  }
-  assert.deepEqual(other.requests, [])
-})
-
 test('a provider that does not respond in time is unavailable', async (t) => {
   const provider = await startProvider(t)
   provider.answers.set(metadataPath, () => {})
@@ -215,60 +264,6 @@ test('accepts a new key of the provider', async (t) => {
   await provider.rotate()
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 31_000 })
   assert.equal((await arrive(browser, provider, ana)).headers.location, '/app')
-})
-
-test('an error of the provider is shown in our own words', async (t) => {
-  const { app, provider } = await startSignIn(t, { roles })
-  const browser = new Browser(app)
-  const settings = ['unauthorized_client', 'invalid_scope', 'unsupported_response_type', 'invalid_request']
-  for (const [error, iss, code] of [
-    ['access_denied', provider.issuer, 'denied'],
-    ['temporarily_unavailable', provider.issuer, 'rejected'],
-    ...settings.map((error) => [error, provider.issuer, 'misconfigured'] as const),
-    ['<script>alert(1)</script>', provider.issuer, 'rejected'],
-    // The provider must say who it is.
-    ['access_denied', '', 'rejected'],
-  ] as const) {
-    const state = new URL(await startAt(browser)).searchParams.get('state') ?? ''
-    const query = new URLSearchParams({ error, error_description: '<b>provider text</b>', state, iss })
-    const text = await expectProblem(browser, await browser.get(`/app/oidc/callback?${query}`), code)
-    assert.doesNotMatch(text, /provider text|alert/)
-  }
-  assert.doesNotMatch(JSON.stringify(app.logs), /provider text|alert\(1\)/)
-  const messages = app.logs.map(({ msg }) => String(msg))
-  for (const error of settings) assert.equal(messages.filter((message) => message.endsWith(` (${error})`)).length, 1)
-})
-
-/** Responses of the token endpoint, and the problem that they mean. */
-const refusals: readonly [status: number, error: string | null, code: string, hasChallenge?: true][] = [
-  [401, 'invalid_client', 'secret_rejected'],
-  [401, 'invalid_client', 'secret_rejected', true],
-  [400, 'invalid_client', 'secret_rejected'],
-  // As Keycloak and Auth0 reject a secret.
-  [401, 'unauthorized_client', 'secret_rejected'],
-  [401, 'access_denied', 'secret_rejected'],
-  [401, null, 'secret_rejected'],
-  [400, 'unauthorized_client', 'misconfigured'],
-  [400, 'redirect_uri_mismatch', 'misconfigured'],
-  [400, 'constructor', 'rejected'],
-  [400, 'invalid_grant', 'rejected', true],
-  [401, 'invalid_grant', 'rejected', true],
-]
-
-test('separates failed token requests that only the operator can fix', async (t) => {
-  const { app, provider } = await startSignIn(t, { roles })
-  for (const [status, error, code, hasChallenge] of refusals) {
-    provider.answers.set('/token', (_, response) => {
-      const challenge = hasChallenge && { 'www-authenticate': 'Basic realm="<b>provider text</b>"' }
-      const body =
-        error === null ? '<b>provider text</b>' : JSON.stringify({ error, error_description: 'provider text' })
-      response.writeHead(status, { 'content-type': error ? 'application/json' : 'text/html', ...challenge }).end(body)
-    })
-    await rejects(app, provider, code)
-  }
-  const logs = JSON.stringify(app.logs)
-  assert.match(logs, /Register https:\/\/links\.example\.com\/app\/oidc\/callback there \(redirect_uri_mismatch\)/)
-  assert.doesNotMatch(logs, /provider text/)
 })
 
 test('a response is used once, and only by the browser that asked for it', async (t) => {

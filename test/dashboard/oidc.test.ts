@@ -207,13 +207,6 @@ test('without a mapped role, its members are rejected, and invited members keep 
   )
 })
 
-test('says that Entra left out a person’s groups because there are too many', async (t) => {
-  const { app, provider } = await startSignIn(t, { roles })
-  const browser = new Browser(app)
-  const answer = await arrive(browser, provider, { ...ana, _claim_names: { groups: 'src1' } })
-  assert.match(await expectProblem(browser, answer, 'groups_omitted'), /_claim_names/)
-})
-
 test('removing a person with sign-in by groups says that they can join again', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   const owner = await signedInWith(app, provider, { ...ana, groups: ['links-admins'] })
