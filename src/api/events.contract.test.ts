@@ -5,7 +5,7 @@ import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
 import { assertRefused, newPlace } from '../../test/links-api.ts'
-import { createActor, systemActor } from '../access/actor.ts'
+import { systemActor } from '../access/actor.ts'
 import { updateAccount } from '../accounts/store.ts'
 import { query } from '../storage/schema.ts'
 
@@ -189,25 +189,6 @@ describe('GET /events', () => {
     assert.doesNotMatch(links.first, /after/)
     await store(by, { id: 4 })
     assert.deepEqual((await after(last.id, 'asc')).ids, [4])
-  })
-
-  test('hides the events of other accounts, and needs events:read', async () => {
-    const [own, other] = [await newHistory(), await newHistory()]
-    const batch = createActor(keyActor(own.account), 'shared')
-    await own.store(batch, { id: 5 })
-    await other.store({ ...batch, account: other.account }, { id: 6 })
-    for (const parameters of [{}, { batch_id: batch.batchId }, { actor: 'key', actor_id: 7 }]) {
-      assert.deepEqual(await own.list(parameters), [5])
-    }
-    assert.deepEqual(await own.list({ record: 'link', record_id: 6 }), [])
-    const [{ id }] = (await other.send('GET', '/events')).body.data
-    assert.equal((await own.send('GET', `/events/${id}`)).status, 404)
-    assert.equal((await other.send('GET', `/events/${id}`)).status, 200)
-    const key = await app.createKey({ account: other.account, scopes: ['links:read', 'links:write'] })
-    for (const path of ['/events', `/events/${id}`]) {
-      const { status, body } = await other.send('GET', path, { key })
-      assert.deepEqual([status, body.code], [403, 'insufficient_scope'])
-    }
   })
 })
 

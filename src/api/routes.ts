@@ -125,16 +125,20 @@ function formatAddress({ localAddress = 'localhost', localPort }: Exchange['requ
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }
 
-/** Adds a list, of which `read` returns a page. */
+/** Adds a list, of which `read` returns a page. `requireParent` throws if the record of the path does not exist. */
 export function listRoute<Query extends PageQuery, Shown>(
   api: Api,
   list: ListOperation<Query>,
   read: (account: number, query: Query, exchange: Exchange) => Promise<Page<Shown>>,
+  requireParent: (account: number, exchange: Exchange) => Promise<unknown> = async () => undefined,
 ): void {
   api.add(list, async (exchange, { actor }) => {
     const condition = readCondition(exchange)
     const query = list.query.check(exchange.query)
-    if (query instanceof Failure) return query
+    if (query instanceof Failure) {
+      await requireParent(actor.account, exchange)
+      return query
+    }
     const respond = async () => {
       if (exchange.response.destroyed) return send(exchange, 503)
       const page = await read(actor.account, query, exchange)

@@ -165,20 +165,12 @@ test('sends nothing to a private address that is not configured', async (t) => {
   assert.deepEqual(old.asked, [])
 })
 
-test('409 for an import that is not applied, 404 for an unknown one, 403 without a scope', async () => {
+test('409 for an import that is not applied', async () => {
   const app = await startNew(new Map(), ['go.acme.com'])
   const body = `short_url,url\nhttps://go.acme.com/tea,${tea}\n`
   const { body: plan } = await app.send('POST', '/api/v1/imports', { body, headers: csv })
-  const path = `/api/v1/imports/${plan.data.id}/proof`
-  const refused = await app.send('POST', path)
+  const refused = await app.send('POST', `/api/v1/imports/${plan.data.id}/proof`)
   assert.deepEqual([refused.status, refused.body.code], [409, 'import_state'])
-  assert.equal((await app.send('POST', '/api/v1/imports/999/proof')).status, 404)
-  const other = await app.createKey({ account: await app.createAccount() })
-  assert.equal((await app.send('POST', path, { key: other })).status, 404)
-  for (const scopes of [['imports:read'], ['imports:write'], ['links:write']] as const) {
-    const key = await app.createKey({ scopes: [...scopes] })
-    assert.equal((await app.send('POST', path, { key })).status, 403, scopes.join())
-  }
 })
 
 test('202 while an old service is slow, 409 for other imports meanwhile, and an end with the server', async (t) => {

@@ -6,7 +6,7 @@ import { claimRequest, readIdempotencyKey } from '../api/idempotency.ts'
 import { readId } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { readRoutes, sendStored } from '../api/routes.ts'
-import { Failure, idempotencyInProgress } from '../errors.ts'
+import { Failure, found, idempotencyInProgress } from '../errors.ts'
 import { type PageQuery, toPage } from '../forms/list-query.ts'
 import { readCondition, rejectIfMatch } from '../http/conditions.ts'
 import { addHeader, formatEntityTag, sendJson } from '../http/response.ts'
@@ -94,9 +94,12 @@ export function importRoutes(
 
   api.add(rows, async (exchange, { actor }) => {
     const condition = readCondition(exchange)
-    const query = rows.query.check(exchange.query)
-    if (query instanceof Failure) return query
     const id = readId(exchange, 'import')
+    const query = rows.query.check(exchange.query)
+    if (query instanceof Failure) {
+      found(await actions.find(actor.account, id), 'import')
+      return query
+    }
     const page = await actions.listRows(actor.account, id, query)
     const path = `${api.urlOf(exchange, list)}/${id}/rows`
     return sendPage(exchange, query, page, { path, condition })

@@ -28,10 +28,12 @@ export function addressRoutes(
   const linkIn = (exchange: Exchange) => readId(exchange, 'link')
   const addressIn = (exchange: Exchange) => readId(exchange, 'address', 'address_id')
 
-  listRoute(api, list, async (account, query, exchange) => {
-    const { rows, ...page } = pageOfAddresses(await addressesOf(storage, account, linkIn(exchange)), query)
+  const readAddresses = (account: number, exchange: Exchange) => addressesOf(storage, account, linkIn(exchange))
+  const readPage = async (account: number, query: PageQuery, exchange: Exchange) => {
+    const { rows, ...page } = pageOfAddresses(await readAddresses(account, exchange), query)
     return { ...page, rows: rows.map((address) => showAddress(address, shortUrl)) }
-  })
+  }
+  listRoute(api, list, readPage, readAddresses)
 
   api.add(show, async (exchange, { actor }) => {
     const condition = readCondition(exchange)

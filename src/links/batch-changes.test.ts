@@ -159,14 +159,6 @@ test('gives no link of a batch an address that another link keeps because it can
   assert.deepEqual(await tablesOf(place), before)
 })
 
-test('rejects the whole batch for an unknown domain, and another account’s', async () => {
-  const [place, stranger] = [await newPlace(app), await newPlace(app)]
-  const { id } = await place.link()
-  for (const domain_id of [stranger.domain.id, 999_999]) {
-    await assert.rejects(change(place, [id], { values: { domain_id } }), { code: 'validation_failed' })
-  }
-})
-
 /** Returns what is stored of an account that a preview must not change. */
 async function tablesOf({ account }: Place) {
   const own = <Name extends 'links' | 'addresses' | 'events'>(name: Name) =>

@@ -164,17 +164,6 @@ test('200 for the bounds of each parameter', async () => {
   }
 })
 
-test("404 for unknown and other accounts' links, 403 without the scope, 401 without a key", async () => {
-  for (const id of [9999, 'x', '01']) assert.equal((await app.send('GET', `/api/v1/links/${id}/qr`)).status, 404)
-  const path = `/api/v1/links/${first}/qr`
-  const other = await app.createKey({ account: await app.createAccount() })
-  assert.equal((await app.send('GET', path, { key: other })).status, 404)
-  assert.equal((await app.send('GET', path, { key: await app.createKey({ scopes: ['links:write'] }) })).status, 403)
-  assert.equal((await app.send('GET', path, { key: await app.createKey({ scopes: ['links:read'] }) })).status, 200)
-  assert.equal((await app.send('GET', path, { key: null })).status, 401)
-  assert.equal((await app.send('POST', path)).status, 405)
-})
-
 test('blocks the event loop for less than 20 ms with the largest picture of the longest code', async () => {
   const spent: number[] = []
   for (let round = 0; round < 10; round++) {

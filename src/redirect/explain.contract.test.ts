@@ -149,12 +149,3 @@ test('returns 422 for each invalid parameter', async () => {
   assertRefused(await ask({ query: 'x'.repeat(2_049) }), ['query', 'too_long'])
   assertRefused(await ask({ ip: '1.1.1.1' }), ['ip', 'unknown_field'])
 })
-
-test('returns 404 for unknown links and for links of other accounts, whatever the parameters', async () => {
-  const { id } = await placeWith()
-  const other = await newPlace(app)
-  for (const each of [id, 999_999, '0', 'x']) {
-    const answer = await other.send('GET', `/links/${each}/explain?at=now`)
-    assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'])
-  }
-})

@@ -259,35 +259,6 @@ test('a member’s sessions and sign-in links end with the member', async (t) =>
   assert.equal((await findSession(storage, elsewhere, start))?.account.id, 2)
 })
 
-test('a session moves to another account of the same person only', async (t) => {
-  const storage = await opened(t)
-  const again = await newMember(storage, 2, { person: 1, name: 'Ána', role: 'viewer' })
-  const secret = await signedIn(storage)
-  const { id = 0 } = (await findSession(storage, secret, start)) ?? {}
-  const bens = await signInMember(storage, ben, { method: 'passkey', browser: firefox, now: start })
-  const ofBen = (await findSession(storage, bens, start))?.id ?? 0
-  const key = await newKey(storage, 1)
-  const ofKey = (await findSession(storage, await signedInByKey(storage, 1, key)))?.id ?? 0
-  for (const [session, person, account] of [
-    [id, 1, 3],
-    [id, 2, 2],
-    [ofBen, 1, 1],
-    [ofBen, 2, 1],
-    [ofKey, 1, 2],
-  ] as const) {
-    assert.equal(await switchAccount(storage, session, person, account), false)
-  }
-  assert.equal(await switchAccount(storage, id, 1, 2), true)
-  const moved = await findSession(storage, secret, start)
-  assert.deepEqual(
-    [moved?.id, moved?.account.name, moved?.member?.name, moved?.member?.role],
-    [id, 'Other', 'Ána', 'viewer'],
-  )
-  await remove(storage, ana)
-  assert.equal((await findSession(storage, secret, start))?.member?.id, again.id)
-  assert.equal(await switchAccount(storage, id, 1, 1), false)
-})
-
 test('no session survives its member, whatever happens at the same time', async (t) => {
   const storage = await opened(t)
   const passkey = { method: 'passkey', browser: firefox } as const

@@ -149,18 +149,6 @@ describe('If-Match', () => {
     assert.equal((await ask('GET', path, { 'if-match': etag })).status, 200)
     assert.equal((await ask('GET', path, { 'if-match': etag, 'if-none-match': etag })).status, 304)
   })
-
-  test('404 rather than 412 for an unknown record or another account’s', async () => {
-    const { path } = await stored()
-    const stranger = await app.createKey({ account: await app.createAccount() })
-    for (const method of [...unsafe, 'GET']) {
-      for (const headers of [{ 'if-match': '"x"' }, { 'if-match': '*' }, { 'if-none-match': '*' }]) {
-        const answer = await app.send(method, path, { key: stranger, headers })
-        assert.deepEqual([answer.status, answer.headers.etag], [404, undefined])
-        assert.equal((await ask(method, `${collection}/999999`, headers)).status, 404)
-      }
-    }
-  })
 })
 
 test('400 for a malformed condition on every operation on a record, and nothing is done', async () => {
