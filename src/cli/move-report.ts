@@ -1,20 +1,19 @@
 /** What commands print about imports. */
 import { readOwnUrl } from '../config/config.ts'
-import {
-  countRows,
-  lossText,
-  openHosts,
-  outcomeNames,
-  plainAddress,
-  resultNames,
-  unreachableText,
-} from '../dashboard/parts/imports.ts'
-import { domainRecords } from '../domains/store.ts'
 import { found } from '../errors.ts'
 import type { ImportActions } from '../imports/actions.ts'
 import { columnFields } from '../imports/csv-columns.ts'
-import { findHosts } from '../imports/proofs/store.ts'
 import { vendors } from '../imports/refusals.ts'
+import {
+  explainUnreachable,
+  findMovedHosts,
+  type ImportReport,
+  plainAddress,
+  reportImport,
+  reportProof,
+  resultNames,
+  rowKinds,
+} from '../imports/report.ts'
 import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
 import { rowRecord } from '../imports/shown.ts'
 import { sourceNames } from '../imports/source-names.ts'
@@ -43,22 +42,25 @@ const [maxSamples, maxProblems] = [10, 20]
 
 /** Describes a plan or an import: outcomes, losses, columns, hosts, the first rows, errors, and the next command. */
 export async function describeImport(context: ReportContext, record: Import): Promise<string> {
-  const { id, source, state, rows, losses, outcomes, error } = record
+  const { id, source, state, rows, outcomes, error } = record
   const isPlan = state === 'planned'
   const stored = found(await context.imports.findStored(context.account, id), 'import')
-  const lost = losses.map(({ kind, rows }) => `  ${lossText(kind, rows)}`)
+  const report = reportImport(stored)
+  const lost = report.losses.map((text) => `  ${text}`)
+  const { unmapped } = report.rows
+  const refused = rowKinds.refuse + (unmapped === 0 ? '' : `, ${formatCount(unmapped)} of them without a domain`)
   return joined([
     `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
     error !== null && `The file can’t be imported. ${withOptionNames(error.message)}`,
-    countsOf('OUTCOME', outcomes, { ...outcomeNames, refuse: errorsText(stored) }),
-    figuresOf(record, isPlan ? stored.options.time_zone : null),
+    countTable('OUTCOME', outcomes, { ...rowKinds, refuse: refused }),
+    describeFigures(record, isPlan ? stored.options.time_zone : null),
     lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),
-    isPlan && columnsOf(stored),
-    isPlan && (await hostsOf(context, stored)),
-    isPlan && (await samplesOf(context, id)),
-    await problemsOf(context, record, 'conflict'),
-    await problemsOf(context, record, 'refuse'),
-    nextOf(record),
+    isPlan && describeColumns(stored),
+    isPlan && (await describeHosts(context, report)),
+    isPlan && (await describeSamples(context, id)),
+    await describeProblems(context, record, 'conflict'),
+    await describeProblems(context, record, 'refuse'),
+    describeNext(record, report),
   ])
 }
 
@@ -66,7 +68,7 @@ function joined(parts: readonly (string | false)[]): string {
   return parts.filter(Boolean).join('\n\n')
 }
 
-function countsOf<Name extends string>(
+function countTable<Name extends string>(
   title: string,
   counts: Readonly<Record<Name, number>>,
   names: Readonly<Record<NoInfer<Name>, string>>,
@@ -75,16 +77,8 @@ function countsOf<Name extends string>(
   return table([[title, 'COUNT', ''], ...all.map(([name, count]) => [name, formatCount(count), names[name as Name]])])
 }
 
-/** Names refused rows. Hosts without a domain are questions, so they are counted apart. */
-function errorsText(stored: StoredImport): string {
-  const { unmapped } = countRows(stored)
-  return unmapped === 0
-    ? outcomeNames.refuse
-    : `${outcomeNames.refuse}, ${formatCount(unmapped)} of them without a domain`
-}
-
 /** `zone` is that of times without one. */
-function figuresOf(record: Import, zone: string | null): string {
+function describeFigures(record: Import, zone: string | null): string {
   const { exact, case_insensitive, new_tags, clicks, click_days, first_link_at, last_link_at } = record
   const spelling = exact === 0 ? '' : ` (${formatCount(exact)} case-sensitive)`
   const figures = [
@@ -97,7 +91,7 @@ function figuresOf(record: Import, zone: string | null): string {
   return `${figures.join('; ')}.`
 }
 
-function columnsOf({ columns, source }: StoredImport): string | false {
+function describeColumns({ columns, source }: StoredImport): string | false {
   const read = columns.flatMap(({ name, field }) => (field === null || field === '-' ? [] : [`${name} → ${field}`]))
   const left = columns.flatMap(({ name, field }) => (field === '-' ? [name] : []))
   const unknown = columns.flatMap(({ name, field }) => (field === null ? [name] : []))
@@ -112,9 +106,9 @@ function columnsOf({ columns, source }: StoredImport): string | false {
 }
 
 /** Lists the hosts without a domain, with the options to add. */
-async function hostsOf({ db, account }: ReportContext, stored: StoredImport): Promise<string | false> {
+async function describeHosts({ db, account }: ReportContext, { hosts }: ImportReport): Promise<string | false> {
   const domain = (await findLinkDomain(db, account, null))?.name ?? 'your.domain'
-  const lines = openHosts(stored).map(({ host, rows }) => {
+  const lines = hosts.map(({ host, rows }) => {
     const pair = host === '' ? `'*=${domain}'` : `${host}=${domain}`
     const own = host === '' || vendors.includes(host) ? '' : `, or run ${program} domains create ${host}`
     return [`  ${host || '(no host)'}`, quantity(rows, 'row'), `add --domain-map ${pair}${own}`]
@@ -123,7 +117,7 @@ async function hostsOf({ db, account }: ReportContext, stored: StoredImport): Pr
 }
 
 /** Returns the first rows that an application would store, and the values that updates change. */
-async function samplesOf(context: ReportContext, id: number): Promise<string | false> {
+async function describeSamples(context: ReportContext, id: number): Promise<string | false> {
   const wanted = (['store', 'rename', 'update'] as const).map((outcome) =>
     findRows(context, id, { outcome }, maxSamples),
   )
@@ -134,17 +128,17 @@ async function samplesOf(context: ReportContext, id: number): Promise<string | f
     const texts = [shorten(fields.title || '-'), shorten(fields.tags || '-'), created_at?.slice(0, 10) ?? '-']
     // Updates leave the clicks of their links alone.
     const count = clicks === null || row.outcome === 'update' ? '-' : formatCount(clicks)
-    return [String(row.id), addressesOf(row), fields.url ?? '-', ...texts, count]
+    return [String(row.id), describeAddresses(row), fields.url ?? '-', ...texts, count]
   })
   const changes = samples.flatMap(({ row, stored: { decision } }) =>
-    decision.changes === null ? [] : [printable(`  ${addressesOf(row)}: ${changesInWords(decision.changes)}`)],
+    decision.changes === null ? [] : [printable(`  ${describeAddresses(row)}: ${changesInWords(decision.changes)}`)],
   )
   const shown = table([['ROW', 'SHORT URL', 'URL', 'TITLE', 'TAGS', 'CREATED', 'CLICKS'], ...lines])
   const changed = changes.length > 0 && ['Changes of stored links:', ...changes].join('\n')
   return samples.length > 0 && joined([`The first rows in their final form:\n${shown}`, changed])
 }
 
-function addressesOf({ addresses }: ImportRow): string {
+function describeAddresses({ addresses }: ImportRow): string {
   const all = addresses.map(({ short_url, exact }) => `${plainAddress(short_url ?? '')}${exact ? ' (exact)' : ''}`)
   return all.join(', ') || '(generated)'
 }
@@ -162,12 +156,12 @@ async function findRows(
 }
 
 /** Returns a table of the first rows with an error or a conflict. */
-async function problemsOf(context: ReportContext, { id, outcomes }: Import, outcome: 'conflict' | 'refuse') {
+async function describeProblems(context: ReportContext, { id, outcomes }: Import, outcome: 'conflict' | 'refuse') {
   const rows = await findRows(context, id, { outcome }, maxProblems)
   const isPart = outcomes[outcome] > rows.length
   const all = isPart ? ` To see all, run ${program} move rows ${id} --outcome ${outcome} --limit 1000` : ''
   const effect = outcome === 'refuse' ? ' (left out; they don’t block the others)' : ''
-  return rows.length > 0 && `${outcomeNames[outcome]}${effect}:${all}\n${rowTable(rows.map(({ row }) => row))}`
+  return rows.length > 0 && `${rowKinds[outcome]}${effect}:${all}\n${rowTable(rows.map(({ row }) => row))}`
 }
 
 /** Writes the warnings about the first rows to stderr. */
@@ -195,14 +189,21 @@ export function rowTable(rows: readonly ImportRow[]): string {
   return table([['ROW', 'LINE', 'OUTCOME', 'ADDRESS', 'URL', 'NOTE'], ...lines])
 }
 
-function nextOf({ id, state, outcomes, undo_until }: Import): string | false {
-  const { store, rename, update, conflict } = outcomes
-  const undo = `To undo it until ${undo_until?.slice(0, 10)}, run ${program} move undo ${id}`
-  if (state === 'applied') return `Next: ${program} move proof ${id}\n${undo}`
-  if (state === 'applying') return `To continue: ${program} move apply ${id}`
-  if (state !== 'planned') return false
-  if (conflict > 0) return 'Conflicts block the import. Plan the file again with --conflict skip, rename or update.'
-  return store + rename + update > 0 ? `Next: ${program} move apply ${id}` : 'There is nothing to apply.'
+function describeNext({ id, undo_until }: Import, { next }: ImportReport): string | false {
+  switch (next) {
+    case 'questions':
+      return 'Conflicts block the import. Plan the file again with --conflict skip, rename or update.'
+    case 'apply':
+      return `Next: ${program} move apply ${id}`
+    case 'nothing':
+      return 'There is nothing to apply.'
+    case 'continue':
+      return `To continue: ${program} move apply ${id}`
+    case 'prove':
+      return `Next: ${program} move proof ${id}\nTo undo it until ${undo_until?.slice(0, 10)}, run ${program} move undo ${id}`
+    default:
+      return false
+  }
 }
 
 /** Describes a proof: the differences with both responses, and the DNS records to change next. */
@@ -215,17 +216,17 @@ export async function describeProof(context: ReportContext, { id, proof }: Impor
       row.addresses.flatMap(({ old_url, proof: each }, at) => {
         if (each?.result !== result) return []
         const old =
-          each.old.status === null ? unreachableText(stored.addresses[at]?.reason ?? null) : responseOf(each.old)
-        return [[plainAddress(old_url), old, responseOf(each.new)]]
+          each.old.status === null ? explainUnreachable(stored.addresses[at]?.reason ?? null) : formatResponse(each.old)
+        return [[plainAddress(old_url), old, formatResponse(each.new)]]
       }),
     )
     return rows.length > 0 && all + table([['ADDRESS', 'OLD SERVICE', 'HERE'], ...lines])
   })
   const tables = await Promise.all(different)
-  return joined([countsOf('RESULT', proof, resultNames), ...tables, await dnsOf(context, id, proof)])
+  return joined([countTable('RESULT', proof, resultNames), ...tables, await describeDns(context, id, proof)])
 }
 
-function responseOf({
+function formatResponse({
   status,
   location,
 }: {
@@ -236,21 +237,20 @@ function responseOf({
 }
 
 /** Returns the DNS records to change for the hosts of an import. */
-async function dnsOf({ db, account }: ReportContext, id: number, proof: Import['proof']): Promise<string> {
+async function describeDns({ db, account }: ReportContext, id: number, proof: Import['proof']): Promise<string> {
   const publicHost = URL.parse(readOwnUrl((await findInstanceUrls(db)).base_url) ?? '')?.hostname ?? null
   const checks = new DomainChecks({ storage: db, shortUrl: await ownShortUrls(db) })
   const lines = new Set<string>()
-  for (const { host, domain_id } of await findHosts(db, account, id)) {
-    const { record: domain } = found(await domainRecords.find(db, account, domain_id), 'domain')
-    if (host !== '' && host !== domain.name)
-      lines.add(`  ${host}: nothing, because its links were copied to ${domain.name}`)
+  for (const { host, domain, isCopied } of await findMovedHosts(db, account, id)) {
+    if (isCopied) lines.add(`  ${host}: nothing, because its links were copied to ${domain.name}`)
     else {
       const records = await findRecordsToSet(db, account, domain, { publicHost, checks })
       for (const { type, name, value } of records) lines.add(`  ${name} ${type} ${value}`)
       if (records.length === 0) lines.add(`  ${domain.name}: an A or AAAA record with the IP address of this server`)
     }
   }
-  const isOpen = proof.differs + proof.unreachable + proof.pending > 0
+  const { all, checked, problems } = reportProof({ proof })
+  const isOpen = problems > 0 || checked < all
   const advice = isOpen ? 'Look at these addresses before you change the DNS.' : 'Next, change the DNS.'
   return `${advice} Note the current records, so that you can change them back:\n${[...lines].join('\n')}`
 }

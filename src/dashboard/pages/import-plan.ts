@@ -7,6 +7,7 @@ import { type Fields, readText } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { columnFields, isPrivate } from '../../imports/csv-columns.ts'
 import { vendors } from '../../imports/refusals.ts'
+import { reportImport } from '../../imports/report.ts'
 import { type Import, type ImportOptions, importOptions, leftOut, type RowOutcome } from '../../imports/schema.ts'
 import { nameOrigin } from '../../imports/source-names.ts'
 import type { ListedRow, RowDecision } from '../../imports/staging/store.ts'
@@ -20,7 +21,7 @@ import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { renderValues } from '../parts/changes.ts'
 import { checkbox, collapsibleSection, FormState, radioGroup, selectField, textField } from '../parts/fields.ts'
 import { formatDay } from '../parts/format.ts'
-import { countRows, importSteps, lossText, openHosts } from '../parts/imports.ts'
+import { importSteps } from '../parts/imports.ts'
 import { destination, truncateMiddle } from '../parts/links.ts'
 import { notice } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -34,15 +35,11 @@ export interface ShownImport {
 }
 
 /** Returns the values of the form of a plan. `zone` is for times without one if the plan names none. */
-export function planValues(
-  { source, options, columns, summary }: StoredImport,
-  zone: string,
-): Readonly<Record<string, string>> {
+export function planValues(stored: StoredImport, zone: string): Readonly<Record<string, string>> {
+  const { source, options, columns } = stored
   const { conflict, space_id, tag, domain_map, time_zone, generate_aliases } = options
   const mapped = new Map(Object.entries(domain_map ?? {}))
-  const hosts = Object.fromEntries(
-    hostsOf({ options, summary }).map((host) => [`host.${host}`, mapped.get(host) ?? '']),
-  )
+  const hosts = Object.fromEntries(askedHosts(stored).map((host) => [`host.${host}`, mapped.get(host) ?? '']))
   const ofAll = { conflict: conflict === 'refuse' ? '' : conflict, space_id: String(space_id ?? ''), tag: tag ?? '' }
   if (source !== 'csv') return { ...ofAll, ...hosts }
   const fields = Object.fromEntries(columns.map(({ field }, at) => [`column.${at}`, field ?? '-']))
@@ -54,8 +51,8 @@ export function planValues(
 const maxHosts = 25
 
 /** The hosts that the form asks for, the open ones first. `*` stands for rows without a host. */
-function hostsOf(stored: Pick<StoredImport, 'options' | 'summary'>): string[] {
-  const open = openHosts(stored).map(({ host }) => host || '*')
+function askedHosts(stored: StoredImport): string[] {
+  const open = reportImport(stored).hosts.map(({ host }) => host || '*')
   return [...new Set([...open, ...Object.keys(stored.options.domain_map ?? {})])].slice(0, maxHosts)
 }
 
@@ -91,7 +88,7 @@ function lacksAliases(stored: StoredImport): boolean {
 export function openQuestions(stored: StoredImport): Violation[] {
   const question = (field: string, reason: string) => new Refusal('not_allowed.part', { reason }).at(field)
   const { conflict } = stored.summary.outcomes
-  const hosts = openHosts(stored).slice(0, maxHosts)
+  const hosts = reportImport(stored).hosts.slice(0, maxHosts)
   return [
     ...hosts.map(({ host }) => question(`host.${host || '*'}`, 'Choose a domain, or leave these rows out.')),
     ...(conflict > 0 ? [question('conflict', 'Choose what happens to these rows.')] : []),
@@ -116,7 +113,7 @@ export async function planPage(
   const path = `/app/import/${record.id}`
   const form = html`<form method="post" action="${path}" class="form" id="${formId}" novalidate>${onceField()}${state.withErrors(html`${questions}${settings}`)}</form>`
   const body = html`${importSteps('plan')}<p>Nothing is stored yet. ${unusedText(stored)}</p>${planFigures(stored)}
-${lossList(record)}${isWriter ? form : null}
+${lossList(stored)}${isWriter ? form : null}
 ${await previewSection(stored, record, request, services)}${await rowsSection(stored, request, services)}
 ${isWriter ? planButtons(stored) : null}`
   return {
@@ -130,7 +127,7 @@ ${isWriter ? planButtons(stored) : null}`
 
 /** Returns sentences about rows that store nothing. */
 function unusedText(stored: StoredImport): string {
-  const { unmapped, skip, refuse } = countRows(stored)
+  const { unmapped, skip, refuse } = reportImport(stored).rows
   return [
     ...(unmapped > 0
       ? [`${quantity(unmapped, 'row')} still need${unmapped === 1 ? 's' : ''} a domain: choose it below.`]
@@ -145,7 +142,7 @@ const formId = 'plan'
 /** Renders the buttons. Without an open question, the primary one imports, and says how many rows it leaves out. */
 function planButtons(stored: StoredImport): Html {
   const { outcomes } = stored.summary
-  const created = outcomes.store + outcomes.rename
+  const { created } = reportImport(stored)
   const parts = [
     ...(created > 0 || outcomes.update === 0 ? [`Import ${quantity(created, 'link')}`] : []),
     ...(outcomes.update > 0 ? [`${created > 0 ? 'update' : 'Update'} ${quantity(outcomes.update, 'link')}`] : []),
@@ -174,9 +171,10 @@ function planFigures(stored: StoredImport): Html {
   return html`${figures(stored, others)}${range}`
 }
 
-function lossList({ losses }: Import): Html | null {
+function lossList(stored: StoredImport): Html | null {
+  const { losses } = reportImport(stored)
   if (losses.length === 0) return null
-  const items = losses.map(({ kind, rows }) => html`<li>${lossText(kind, rows)}</li>`)
+  const items = losses.map((text) => html`<li>${text}</li>`)
   return html`<section id="losses"><h2>What changes or gets lost</h2><ul class="things">${items}</ul></section>`
 }
 
@@ -229,12 +227,13 @@ const severalLeftOut = 'Leave these addresses out, and import links that have an
 
 /** Asks once for each unknown host. */
 function hostQuestions(
-  { source, options, summary }: StoredImport,
+  stored: StoredImport,
   state: FormState,
   { domains }: Choices,
   mapped: readonly string[],
 ): Html | null {
-  const hosts = hostsOf({ options, summary })
+  const { source, summary } = stored
+  const hosts = askedHosts(stored)
   if (hosts.length === 0) return null
   const names = new Map(domains.map(({ name, name_unicode }: PlainDomain) => [name, name_unicode]))
   for (const name of mapped) names.set(name, names.get(name) ?? domainToUnicode(name))
@@ -258,7 +257,7 @@ function hostQuestions(
       ],
     })
   })
-  const others = openHosts({ options, summary }).length - maxHosts
+  const others = reportImport(stored).hosts.length - maxHosts
   const more = others > 0 ? html`<p>${quantity(others, 'other host')} will follow.</p>` : null
   return html`<section class="stack"><h2>Which domain?</h2><p>The account has no domain with these hosts. Choose where their links go, or <a href="/app/domains/new">add a domain</a>.</p>${fields}${more}</section>`
 }

@@ -1,11 +1,8 @@
 /** The result of an import: its progress, the check of the old links, and the DNS records to change next. */
 import { allows } from '../../access/actor.ts'
-import type { Domain } from '../../domains/schema.ts'
-import { domainRecords } from '../../domains/store.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { proofResults } from '../../imports/proof.ts'
-import { findHosts } from '../../imports/proofs/store.ts'
+import { explainUnreachable, findMovedHosts, reportProof, resultNames } from '../../imports/report.ts'
 import type { Import } from '../../imports/schema.ts'
 import { nameOrigin } from '../../imports/source-names.ts'
 import type { ListedAddress } from '../../imports/staging/store.ts'
@@ -16,7 +13,7 @@ import { livePart } from '../frame.ts'
 import type { PageContent, PageRequest } from '../page.ts'
 import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { timeAgo } from '../parts/format.ts'
-import { importSteps, reasonText, resultNames, unreachableText } from '../parts/imports.ts'
+import { importSteps, reasonText } from '../parts/imports.ts'
 import { destination } from '../parts/links.ts'
 import { confirmLink } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -115,33 +112,31 @@ async function proofSection(
   services: ResultServices,
 ): Promise<Html> {
   const { id, proof } = record
-  const all = proofResults.reduce((sum, each) => sum + proof[each], 0)
-  const checked = all - proof.pending
+  const report = reportProof(record)
+  const { all, checked } = report
   const isRunning = stored.job === 'proof'
   const why =
     'Waymark opens every address at the old service, and compares the response with its own. Nothing is counted. One request runs for a host at a time, at most five a second.'
   const start = allows(request.actor, 'imports:write')
     ? html`<div class="actions">${jobButton(id, 'proof', checked === 0 ? 'Check the old links' : proof.same === all ? 'Check again' : 'Check the others again', checked === 0 ? 'primary' : 'plain')}</div>`
     : null
-  const shown = proofResults.flatMap((each) =>
-    proof[each] === 0
-      ? []
-      : [
-          html`<div><dt>${resultNames[each]}</dt><dd><span class="figure">${formatCount(proof[each])}</span></dd></div>`,
-        ],
+  const shown = report.results.map(
+    ([, name, addresses]) =>
+      html`<div><dt>${name}</dt><dd><span class="figure">${formatCount(addresses)}</span></dd></div>`,
   )
   const counts = checked === 0 ? null : html`<dl class="figures">${shown}</dl>`
   const content = isRunning
     ? running('proof', 'Addresses checked', checked, all)
-    : html`${verdictOf(proof)}${counts}${start}${await differences(record, request, services)}`
+    : html`${renderVerdict(record)}${counts}${start}${await differences(record, request, services)}`
   return html`<section id="proof"${isRunning ? html` data-refresh` : html` data-arrived="Check complete"`}><h2>Check the old links</h2><p>${why}</p>${content}</section>`
 }
 
 /** Says what the check has found; null before all addresses are checked. */
-function verdictOf({ pending, same, same_location, differs, unreachable }: Import['proof']): Html | null {
-  const all = same + same_location + differs + unreachable
-  if (pending > 0 || all === 0) return null
-  if (differs + unreachable > 0) {
+function renderVerdict({ proof }: Import): Html | null {
+  const { same_location, differs, unreachable } = proof
+  const { all, checked, problems } = reportProof({ proof })
+  if (checked < all || all === 0) return null
+  if (problems > 0) {
     const found = [
       ...(differs > 0 ? [`${quantity(differs, 'address', 'addresses')} respond differently`] : []),
       ...(unreachable > 0 ? [`${quantity(unreachable, 'address', 'addresses')} could not be compared`] : []),
@@ -198,7 +193,7 @@ async function differences(
 }
 
 function response(status: number | null, location: string | null, reason: string | null): Part {
-  if (status === null) return unreachableText(reason)
+  if (status === null) return explainUnreachable(reason)
   return html`${status}${location === null ? null : html` ${destination(location, 60)}`}`
 }
 
@@ -209,28 +204,20 @@ async function dnsSection(
   { storage, checks, dashboardUrl }: ResultServices,
 ): Promise<Html | null> {
   const { account, exchange } = request
-  const hosts = await findHosts(storage, account, id)
-  const ids = [...new Set(hosts.map(({ domain_id }) => domain_id))]
-  const found = await Promise.all(ids.map((each) => domainRecords.find(storage, account, each)))
-  const domains = new Map<number, Domain>(
-    found.flatMap((each) => (each === undefined ? [] : [[each.record.id, each.record] as const])),
-  )
+  const hosts = await findMovedHosts(storage, account, id)
+  const ids = hosts.map(({ domain }) => domain.id)
   const [last, reached] = await Promise.all([findChecks(storage, account, ids), findReachedDomain(storage, account)])
   const publicHost = publicHostOf(dashboardUrl(exchange))
-  const parts = hosts.flatMap(({ host, domain_id }) => {
-    const domain = domains.get(domain_id)
-    if (domain === undefined) return []
+  const parts = hosts.map(({ host, domain, isCopied }) => {
     const name = html`<bdi>${domain.name_unicode}</bdi>`
-    if (host !== '' && host !== domain.name)
-      return [
-        html`<section class="stack"><h3><bdi>${host}</bdi></h3><p>Its links are copied to ${name}. Links to <bdi>${host}</bdi> keep going to the old service, whatever you change here.</p></section>`,
-      ]
-    const check = last.get(domain_id)
+    if (isCopied)
+      return html`<section class="stack"><h3><bdi>${host}</bdi></h3><p>Its links are copied to ${name}. Links to <bdi>${host}</bdi> keep going to the old service, whatever you change here.</p></section>`
+    const check = last.get(domain.id)
     const advice =
       check?.answer === 'here'
         ? html`<p>Visitors of ${name} reach this server already.</p>`
         : dnsAdviceFor({ domain, check, publicHost, checks, reached })
-    return [html`<section class="stack"><h3>${name}</h3>${advice}</section>`]
+    return html`<section class="stack"><h3>${name}</h3>${advice}</section>`
   })
   if (parts.length === 0) return null
   return html`<section id="dns"><h2>Then change the DNS</h2>${proof.pending > 0 ? html`<p>First check the old links, above.</p>` : null}<p>Note the current records first. If something is wrong, change them back: the old service keeps its links until you delete them there.</p>${parts}</section>`

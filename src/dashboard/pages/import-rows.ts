@@ -3,6 +3,7 @@ import type { Form } from '../../forms/form.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ImportActions } from '../../imports/actions.ts'
+import { plainAddress, type RowKind, reportImport, rowKinds } from '../../imports/report.ts'
 import { importPageOf } from '../../imports/routes.ts'
 import { type ImportRowsQuery, importOperations } from '../../imports/schema.ts'
 import type { ListedAddress, ListedRow } from '../../imports/staging/store.ts'
@@ -13,7 +14,7 @@ import type { Storage } from '../../storage/port.ts'
 import { ListState } from '../lists.ts'
 import type { PageRequest } from '../page.ts'
 import { attributes } from '../parts/buttons.ts'
-import { countRows, outcomeNames, plainAddress, type RowKind, reasonText } from '../parts/imports.ts'
+import { reasonText } from '../parts/imports.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { type Column, table } from '../parts/table.ts'
 
@@ -48,8 +49,8 @@ export function newAddress({ domainName, alias }: ListedAddress, shortUrl: Short
 
 /** Renders the number of rows of each kind, with other figures. */
 export function figures(stored: StoredImport, others: readonly (readonly [label: string, value: string])[] = []): Html {
-  const counts = countRows(stored)
-  const ofRows = Object.entries(outcomeNames).flatMap(([kind, name]) =>
+  const counts = reportImport(stored).rows
+  const ofRows = Object.entries(rowKinds).flatMap(([kind, name]) =>
     counts[kind as RowKind] === 0 ? [] : [[name, formatCount(counts[kind as RowKind])] as const],
   )
   const all = [...ofRows, ...others].map(
@@ -75,10 +76,10 @@ const looked: readonly RowKind[] = ['refuse', 'unmapped', 'conflict', 'skip', 'k
 
 /** Renders a page of the rows that need a look or have warnings, with links to the other kinds. Returns null without any. */
 export async function rowsSection(stored: StoredImport, request: PageRequest, services: RowServices) {
-  const counts = countRows(stored)
+  const counts = reportImport(stored).rows
   const { total } = await services.imports.firstRows(request.account, stored.id, warned, 1)
   const all = [
-    ...looked.map((kind) => [kind, outcomeNames[kind], counts[kind]] as const),
+    ...looked.map((kind) => [kind, rowKinds[kind], counts[kind]] as const),
     ['warnings', 'Warnings', total] as const,
   ]
   const found = all.filter(([, , count]) => count > 0)
@@ -94,7 +95,7 @@ export async function rowsSection(stored: StoredImport, request: PageRequest, se
   const tabs = found.map(
     ([kind, name, count]) => [`${path}?outcome=${kind}#rows`, `${name} ${formatCount(count)}`, kind === asked] as const,
   )
-  const reason = (row: ListedRow) => (isWarned ? warningsOf(row) : reasonOf(row, services.shortUrl))
+  const reason = (row: ListedRow) => (isWarned ? renderWarnings(row) : renderReason(row, services.shortUrl))
   const columns: Column<ListedRow>[] = [
     addressColumn,
     placeColumn(page.rows),
@@ -109,7 +110,7 @@ export async function rowsSection(stored: StoredImport, request: PageRequest, se
 
 const warned = { warning: true } as const
 
-function warningsOf({ decision: { linkId, warnings } }: ListedRow): Html {
+function renderWarnings({ decision: { linkId, warnings } }: ListedRow): Html {
   const edit = linkId === null ? null : html`<a href="/app/links/${linkId}/edit">Edit</a>`
   return html`<div>${warnings.map(({ message }) => html`<p>${message}</p>`)}${edit}</div>`
 }
@@ -126,7 +127,7 @@ export function tabBar(
   return html`<div class="periods"><nav aria-label="${label}">${links}</nav></div>`
 }
 
-function reasonOf({ decision, addresses }: ListedRow, shortUrl: ShortUrl): Html {
+function renderReason({ decision, addresses }: ListedRow, shortUrl: ShortUrl): Html {
   const { outcome, code, message, linkId } = decision
   if (outcome === 'refuse') return html`${truncateMiddle(reasonText(code, message), 300)}`
   const [address] = addresses
