@@ -155,6 +155,7 @@ export function apiCommand<const A extends Arguments>(
 ): Command {
   return accountCommand({
     ...declared,
+    usesApi: true,
     run: (db, values, actor, terminal) =>
       withClient({ db, actor, terminal }, async (client) => declared.run(client, values, terminal)),
   })

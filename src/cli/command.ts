@@ -29,6 +29,8 @@ export interface Command {
   /** One line for each argument, and notes. */
   readonly details: string
   readonly arguments: Arguments
+  /** Whether the command uses only the API, and not the database. */
+  readonly usesApi: boolean
   /** Runs the command. Returns null if the arguments ask for help instead. Throws `WrongUse`. */
   readonly run: (args: readonly string[], terminal: Terminal) => Promise<Result | null>
 }
@@ -43,6 +45,7 @@ export interface Declared<A extends Arguments> {
   readonly summary: string
   readonly arguments: A
   readonly notes?: string
+  readonly usesApi?: true
   /** Throws `WrongUse` if the values contradict each other. Runs before the command, which may open the database. */
   readonly check?: (values: Values<A>) => void
 }
@@ -53,7 +56,7 @@ export function command<const A extends Arguments>(
 ): Command {
   const entries = Object.entries(declared.arguments).map(([name, argument]) => ({
     ...argument,
-    label: labelOf(name, argument),
+    label: formatLabel(name, argument),
   }))
   const width = Math.min(maxLabelLength, Math.max(0, ...entries.map(({ label }) => label.length))) + 3
   const lines = entries.map(({ label, help }) => {
@@ -67,6 +70,7 @@ export function command<const A extends Arguments>(
       .join(' '),
     details: [lines.join('\n'), declared.notes].filter(Boolean).join('\n\n'),
     arguments: declared.arguments,
+    usesApi: declared.usesApi ?? false,
     run: async (args, terminal) => {
       const values = parse(declared.arguments, args)
       if (values === null) return null
@@ -121,7 +125,7 @@ export function wrapped(text: string, indent: number): string {
   return broken.replaceAll(unbroken, ' ')
 }
 
-function labelOf(name: string, { placeholder }: Argument<unknown>): string {
+function formatLabel(name: string, { placeholder }: Argument<unknown>): string {
   if (name === 'operand') return placeholder
   return placeholder === '' ? `--${name}` : `--${name} ${placeholder}`
 }

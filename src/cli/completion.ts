@@ -16,7 +16,7 @@ export function completionCommand(commands: () => Commands): Command {
   ~/.bashrc                    source <(waymark completion bash)
   ~/.zshrc, after compinit     source <(waymark completion zsh)
   ~/.config/fish/config.fish   waymark completion fish | source`,
-    run: async ({ operand: shell }) => scripts[shell](statesOf(commands())),
+    run: async ({ operand: shell }) => scripts[shell](listStates(commands())),
   })
 }
 
@@ -24,22 +24,22 @@ export function completionCommand(commands: () => Commands): Command {
  * Returns the completions after the first words of a command line. `path` has the words that name a command or a group, each
  * with a space before it, such as ` links create`.
  */
-function statesOf(commands: Commands) {
+function listStates(commands: Commands) {
   const names = Object.keys(commands)
   const paths = [...new Set(names.flatMap((name) => ['', ` ${name.replace(/ .*/, '')}`, ` ${name}`]))]
   return paths.map((path) => {
     const { operand, ...options } = commands[path.trim()]?.arguments ?? {}
     const following = paths.filter((other) => other !== '' && other.replace(/ [^ ]+$/, '') === path)
-    const more = path === '' ? ['help', 'version'] : valuesOf(operand)
+    const more = path === '' ? ['help', 'version'] : listValues(operand)
     const words = [...following.map((other) => other.slice(path.length + 1)), ...more]
     return { path, words, operand, options: Object.entries(options) }
   })
 }
 
-type State = ReturnType<typeof statesOf>[number]
+type State = ReturnType<typeof listStates>[number]
 
 /** Returns the values that an argument may have; empty if it may have others. */
-function valuesOf(argument: Argument<unknown> | undefined): readonly string[] {
+function listValues(argument: Argument<unknown> | undefined): readonly string[] {
   return argument?.placeholder.includes('|') ? argument.placeholder.split('|') : []
 }
 
@@ -48,7 +48,7 @@ function listFunction(states: readonly State[]): string {
   const values = states.flatMap(({ path, options }) =>
     options
       .filter(([, { placeholder }]) => placeholder !== '')
-      .map(([name, argument]) => `    '${path} --${name}') ${assignment(valuesOf(argument), argument)}; return ;;`),
+      .map(([name, argument]) => `    '${path} --${name}') ${assignment(listValues(argument), argument)}; return ;;`),
   )
   const words = states.map(({ path, words, operand, options }) => {
     const flags = ['--help', ...options.map(([name]) => `--${name}`)]
@@ -59,7 +59,7 @@ function listFunction(states: readonly State[]): string {
   for word in "$@"; do
     case "$state $word" in
       ' help') ;;
-      ${pathsOf(states).join('|')}) state="$state $word" ;;
+      ${quotePaths(states).join('|')}) state="$state $word" ;;
       *) break ;;
     esac
   done
@@ -73,7 +73,7 @@ ${words.join('\n')}
 `
 }
 
-function pathsOf(states: readonly State[]): string[] {
+function quotePaths(states: readonly State[]): string[] {
   return states.flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]))
 }
 
@@ -112,7 +112,7 @@ compdef _waymark waymark`,
     for word in (commandline -opc)[2..]
         switch "$state $word"
             case ' help'
-            case ${pathsOf(states).join(' ')}
+            case ${quotePaths(states).join(' ')}
                 set state "$state $word"
             case '*'
                 break
@@ -131,7 +131,7 @@ function fishLines({ path, words, operand, options }: State): string[] {
     ...(operand?.isFile ? [`${line} -F`] : []),
     `${line} -l help -s h -d 'print the help'`,
     ...options.map(([name, argument]) => {
-      const value = argument.isFile ? ' -r -F' : ` -x -a '${valuesOf(argument).join(' ')}'`
+      const value = argument.isFile ? ' -r -F' : ` -x -a '${listValues(argument).join(' ')}'`
       const help = argument.help.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', ' ')
       return `${line} -l ${name}${argument.placeholder === '' ? '' : value} -d '${help}'`
     }),

@@ -1,10 +1,9 @@
 /** The URLs of the instance, and whether a server listens there. */
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import type { Writable } from 'node:stream'
 import { readOwnUrl, readShortUrlTemplate } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { findInstanceUrls } from '../instance/store.ts'
+import { isListening } from '../lib/listening.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 
@@ -27,24 +26,4 @@ export function dashboardUrl(stored: string | null): string {
 export async function warnUnlessListening(base: string, err: Writable): Promise<void> {
   if (await isListening(new URL(base))) return
   err.write(`Nothing is listening on ${base}. Start the server before you open the link.\n`)
-}
-
-/** Returns false if the connection is refused. Slow and unknown hosts count as listening: browsers may know another way. */
-async function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
-  const defaultPort = protocol === 'https:' ? 443 : 80
-  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || defaultPort })
-  try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) })
-    return true
-  } catch (error) {
-    return !isRefused(error)
-  } finally {
-    socket.destroy()
-  }
-}
-
-/** Whether an error means that nothing listens. A name with several addresses has an error for each. */
-function isRefused(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.every(isRefused)
-  return /^(?:ECONNREFUSED|EADDRNOTAVAIL)$/.test((error as NodeJS.ErrnoException).code ?? '')
 }

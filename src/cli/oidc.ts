@@ -2,10 +2,7 @@
 
 import { readOidcConfig } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
-import { OidcClient } from '../sign-in/oidc/client.ts'
-import { logoutUri, type OidcConfig, redirectUri } from '../sign-in/oidc/config.ts'
-import { ProviderUnavailable } from '../sign-in/oidc/provider-fetch.ts'
-import { authMethod, ProviderRefusal } from '../sign-in/oidc/refusals.ts'
+import { checkProvider } from '../sign-in/oidc/check.ts'
 import { flag } from './arguments.ts'
 import { command } from './command.ts'
 import { json, printable, table } from './output.ts'
@@ -20,7 +17,7 @@ can't be used.`,
     run: async ({ json: isJson }, { err }) => {
       const config = readOidcConfig()
       if (config === null) throw new StartupFailure('OIDC_ISSUER is not set. docs/sign-in.md has the steps.')
-      const { found, refusal } = await check(config)
+      const { found, refusal } = await checkProvider(config)
       if (refusal !== null) err.write(`The client can't be used: ${printable(refusal)}.\n`)
       const rows = Object.entries(found).map(([name, value]) => [labels[name] ?? name, formatValue(value)])
       return { text: isJson ? json(found) : table(rows), code: refusal === null ? 0 : 1 }
@@ -45,33 +42,4 @@ function formatValue(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'supported' : 'not supported: sessions end after OIDC_SESSION'
   if (value === 'unknown') return "couldn't be checked: the provider's responses don't show whether it is right"
   return typeof value === 'string' ? value : 'none'
-}
-
-/** Returns the metadata, the URLs, and why the provider rejects the client. Throws `StartupFailure` if it can't be used. */
-async function check(config: OidcConfig) {
-  const client = new OidcClient(config)
-  const metadata = await client.metadata().catch(unusable(`The metadata of OIDC_ISSUER ${config.issuer}`))
-  const { issuer, authorization_endpoint, token_endpoint, userinfo_endpoint = null, jwks_uri } = metadata
-  const tried = await client.acceptsSecret().catch((error: unknown) => {
-    if (error instanceof ProviderRefusal) return error
-    return unusable(`The token endpoint ${token_endpoint}`)(error)
-  })
-  const isRejected = tried instanceof ProviderRefusal && tried.problem === 'secret_rejected'
-  const found = {
-    ...{ issuer, authorization_endpoint, token_endpoint, token_endpoint_auth_method: authMethod(metadata) },
-    ...{ userinfo_endpoint, jwks_uri },
-    client_secret: tried === true ? 'accepted' : isRejected ? 'rejected' : 'unknown',
-    backchannel_logout: metadata.backchannel_logout_supported === true,
-    redirect_uri: redirectUri(config),
-    logout_uri: logoutUri(config),
-  }
-  return { found, refusal: tried instanceof ProviderRefusal ? tried.message : null }
-}
-
-/** Returns what throws `StartupFailure` if `name` can't be used. */
-function unusable(name: string) {
-  return (error: unknown): never => {
-    if (!(error instanceof ProviderUnavailable)) throw error
-    throw new StartupFailure(`${name} can't be used: ${error.message}.`)
-  }
 }

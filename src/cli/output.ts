@@ -21,8 +21,10 @@ export function printable(text: string): string {
 
 export function table(given: readonly (readonly string[])[]): string {
   const lines = given.map((line) => line.map(printable))
-  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
-  const pad = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text))
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => countCharacters(line[column] ?? ''))),
+  )
+  const pad = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - countCharacters(text))
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n')
 }
 
@@ -62,7 +64,7 @@ export function shorten(text: string): string {
   return characters.length <= 40 ? text : `${characters.slice(0, 39).join('')}…`
 }
 
-function widthOf(text: string): number {
+function countCharacters(text: string): number {
   return [...text].length
 }
 

@@ -10,6 +10,7 @@ import { commandArguments } from '../../test/scripts.ts'
 import { scopes } from '../access/actor.ts'
 import { isWellFormedKey } from '../keys/key.ts'
 import { version } from '../version.ts'
+import { commands } from './run.ts'
 
 const { run, say, json, fails } = commandsWith({})
 
@@ -182,6 +183,30 @@ test('returns 2 and points to the help for an unknown command', async () => {
     const stderr = `${message}\nRun "npx waymark help" to see all commands.\n`
     assert.deepEqual(await run(line), { code: 2, stdout: '', stderr })
   }
+})
+
+test('only these commands use the database directly, and not the API', () => {
+  const others = Object.entries(commands).filter(([, { usesApi }]) => !usesApi)
+  assert.deepEqual(
+    others.map(([name]) => name),
+    [
+      'start',
+      ...['accounts create', 'accounts list', 'keys create', 'keys list', 'keys rotate', 'keys revoke'],
+      'members forget',
+      ...['move plan', 'move apply', 'move proof', 'move undo', 'move show'],
+      ...[
+        'login-link',
+        'oidc check',
+        'migrate',
+        'backup',
+        'restore',
+        'export',
+        'export clicks',
+        'import',
+        'completion',
+      ],
+    ],
+  )
 })
 
 const nameRule = '--name must have 1 to 255 characters, and no control characters.'

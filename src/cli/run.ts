@@ -19,7 +19,7 @@ import { statsCommand } from './stats.ts'
 import { transferCommands } from './transfer.ts'
 
 /** All commands by name, in the order of the help. */
-const commands: Readonly<Record<string, Command>> = {
+export const commands: Readonly<Record<string, Command>> = {
   start: startCommand,
   ...withPrefix('accounts', accountCommands),
   ...withPrefix('keys', keyCommands),
@@ -110,6 +110,7 @@ function group(members: readonly (readonly [string, Command])[], names: readonly
     synopsis: 'COMMAND',
     details: `${lines}\n\n${hint}`,
     arguments: {},
+    usesApi: false,
     run: async (args) => {
       const [word, option] = args
       if (word === undefined) throw new WrongUse('No command given.')
