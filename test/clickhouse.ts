@@ -1,11 +1,10 @@
 /** A stand-in for ClickHouse that accepts inserts over HTTP. TEST_CLICKHOUSE_URL can name a real server, like CLICKS_SINK. */
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { ClickHouseTable } from '../src/analytics/sink/clickhouse.ts'
 import { readConfig } from '../src/config/config.ts'
 import type { Bench } from './processes.ts'
+import { listenOn } from './servers.ts'
 
 /** Returns the table of TEST_CLICKHOUSE_URL; null if the variable is not set. */
 export function realClickHouse(): ClickHouseTable | null {
@@ -83,12 +82,7 @@ export class ClickHouseStandIn {
 
 /** Starts a server on a free port for the duration of the test. */
 export async function startClickHouse(t: Bench): Promise<ClickHouseStandIn> {
-  const server = createServer((request, response) => void standIn.answer(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const standIn = new ClickHouseStandIn((server.address() as AddressInfo).port)
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const server = createServer((request, response) => void standIn.answer(request, response))
+  const standIn = new ClickHouseStandIn(await listenOn(t, server))
   return standIn
 }

@@ -1,16 +1,15 @@
 /** The commands of the Dockerfile, run without Docker. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { version } from '../src/version.ts'
 import { type Ended, freePort, measured, newDatabase, newFolder, startProgram, startServer } from './processes.ts'
 import { repository } from './scripts.ts'
+import { listenOn } from './servers.ts'
 
 const dockerfile = readFileSync(join(repository, 'Dockerfile'), 'utf8')
 
@@ -57,9 +56,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ ad
 /** Starts a server that gives this response to health checks. Returns its port. */
 async function startOps(t: TestContext, host: string, status: number, text: string): Promise<string> {
   const server = createServer((_, response) => response.writeHead(status).end(text))
-  t.after(() => server.close())
-  await once(server.listen(0, host), 'listening')
-  return String((server.address() as AddressInfo).port)
+  return String(await listenOn(t, server, host))
 }
 
 test('the health check finds the server while it runs, at PORT without an ops listener', async (t) => {

@@ -1,9 +1,7 @@
 /** A provider of OpenID Connect that does whatever a test wants, and browsers that sign in with it. */
 import assert from 'node:assert/strict'
 import { hash, randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { OidcClient } from '../src/sign-in/oidc/client.ts'
@@ -11,6 +9,7 @@ import type { OidcConfig } from '../src/sign-in/oidc/config.ts'
 import { type Problem, serverProblems } from '../src/sign-in/oidc/problems.ts'
 import { type StartOptions, startApp, type TestApp } from './app.ts'
 import { Browser, type Visited } from './dashboard.ts'
+import { listenOn } from './servers.ts'
 
 export const baseUrl = 'https://links.example.com'
 export const clientId = 'waymark'
@@ -55,13 +54,7 @@ export interface FakeProvider {
 export async function startProvider(t: Pick<TestContext, 'after'>): Promise<FakeProvider> {
   const codes = new Map<string, Code>()
   const server = createServer((request, response) => void respond(request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `http://127.0.0.1:${await listenOn(t, server)}`
   let published: { readonly kid: string; readonly jwk: object }
 
   const provider: FakeProvider = {

@@ -1,10 +1,8 @@
 /** The transcripts, links and tables of the documents. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -18,6 +16,7 @@ import { endingDays, idleDays, maxBulkLinks } from '../src/links/link.ts'
 import { pathWithCurl, withFastNpm } from './path.ts'
 import { freePort, newFolder, startServer, type Variables } from './processes.ts'
 import { repository } from './scripts.ts'
+import { listenOn } from './servers.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
 const readme = join(repository, 'README.md')
@@ -86,10 +85,7 @@ test('the commands of docs/api-writes.md print its transcripts, and its program 
     const answer = await storeLink(fields, env, places)
     return response.writeHead(answer.status).end(await answer.text())
   })
-  faulty.listen(0, '127.0.0.1')
-  await once(faulty, 'listening')
-  t.after(() => faulty.close())
-  const { port } = faulty.address() as AddressInfo
+  const port = await listenOn(t, faulty)
   const created = await runProgram(t, writesPage, { 'http://localhost:3000': `http://127.0.0.1:${port}` }, env)
   assert.match(created, /^http:\/\/go\.acme\.com:\d+\/\w+\n$/)
   assert.equal(keys.length, 3)

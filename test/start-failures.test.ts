@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -9,13 +8,11 @@ import { StartupFailure } from '../src/errors.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { runHere } from './command-line.ts'
 import { newDatabase, newFolder, type Running, run } from './processes.ts'
+import { listenOn } from './servers.ts'
 
 test('reports a port in use in one sentence, without using up the first key', async (t) => {
   const { variables } = newDatabase(t)
-  const other = createServer().listen(0, '127.0.0.1')
-  t.after(() => other.close())
-  await once(other, 'listening')
-  const { port } = other.address() as AddressInfo
+  const port = await listenOn(t, createServer())
   for (const name of ['PORT', 'OPS_PORT']) {
     assert.equal(
       await refusal(run(t, { PORT: '0', ...variables, [name]: String(port) })),

@@ -1,9 +1,7 @@
 /** A redirect server over links in memory, for tests without a database. */
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import type { Agent, Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { Countries } from '../src/analytics/capture/countries.ts'
 import { createSemaphores } from '../src/app/semaphores.ts'
@@ -20,6 +18,7 @@ import type { ServedDomain, ServedLink } from '../src/redirect/store.ts'
 import { VisitorSources } from '../src/redirect/visitor-sources.ts'
 import { newVisitCounts, type VisitCounts } from '../src/redirect/visits.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
+import { listenOn } from './servers.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }
 
@@ -121,10 +120,7 @@ export async function startVisitors(
     maxConnections,
     isSecret: () => false,
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listenOn({ after }, server)
   return { server, port, clicks, counts, logs, visit: (url, request) => visit(port, url, request) }
 }
 

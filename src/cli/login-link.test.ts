@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { newPlace } from '../../test/command-line.ts'
+import { listenOn } from '../../test/servers.ts'
 import { storeInstanceUrls } from '../instance/store.ts'
 import { findSession, signInByToken } from '../sessions/store.ts'
 
@@ -81,10 +81,8 @@ test('returns 1 or 2 without an account, for unknown and several accounts, and f
 
 test('says on stderr that nothing listens, and prints nothing there if a server does', async (t) => {
   const { storage, run } = await newPlace(t)
-  const server = createServer().listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const server = createServer()
+  const port = await listenOn(t, server)
   await storeInstanceUrls(storage, { short_url: 'https://{domain}', base_url: `http://localhost:${port}` })
   assert.equal((await run('login-link')).stderr, '')
   server.close()

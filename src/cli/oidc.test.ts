@@ -1,14 +1,14 @@
 /** `waymark oidc check`. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer as createSecureServer } from 'node:https'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { commandsWith } from '../../test/command-line.ts'
 import { baseUrl, clientId, clientSecret, startProvider } from '../../test/oidc.ts'
+import { freePort } from '../../test/processes.ts'
 import { repository } from '../../test/scripts.ts'
+import { listenOn } from '../../test/servers.ts'
 
 const client = { BASE_URL: baseUrl, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret }
 
@@ -42,10 +42,7 @@ test('says that sessions end after OIDC_SESSION without back-channel logout', as
 
 test('exits with 1 if the provider or the configuration is wrong', async (t) => {
   const { issuer } = await startProvider(t)
-  const closed = createServer().listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port } = closed.address() as AddressInfo
-  closed.close()
+  const port = await freePort()
   const fails = (variables: Record<string, string>, message: RegExp) =>
     commandsWith({ ...client, ...variables }).fails('oidc check', 1, message)
   await fails({}, /^OIDC_ISSUER is not set\. /)
@@ -108,10 +105,8 @@ test('names NODE_EXTRA_CA_CERTS if this machine does not trust the certificate o
     ['server.crt', 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['issued.crt', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
   ] as const) {
-    const server = createSecureServer({ key: read('server.key'), cert: read(file) }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    t.after(() => server.close())
-    const issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const server = createSecureServer({ key: read('server.key'), cert: read(file) })
+    const issuer = `https://127.0.0.1:${await listenOn(t, server)}`
     const remedy = 'Set NODE_EXTRA_CA_CERTS to a file with the certificate of its authority.'
     const problem = `this machine doesn't trust its TLS certificate (${reason}). ${remedy}`
     const { fails } = commandsWith({ ...client, OIDC_ISSUER: issuer })

@@ -1,8 +1,6 @@
 /** Moving in from Bitly, from the file to the check of the old links, in a real browser. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import {
@@ -15,6 +13,7 @@ import {
   signInByKey,
   skip,
 } from '../../test/dashboard-browser.ts'
+import { listenOn } from '../../test/servers.ts'
 import { query } from '../storage/schema.ts'
 
 const openWindow = browserForTests()
@@ -26,10 +25,8 @@ async function startOld(t: TestContext) {
     response.writeHead(301, { location: url === '/tea-7' ? 'https://elsewhere.example/' : `https://tea.example${url}` })
     response.end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return new Map([[host, { address: '127.0.0.1', port: (server.address() as AddressInfo).port }]])
+  const port = await listenOn(t, server)
+  return new Map([[host, { address: '127.0.0.1', port }]])
 }
 
 const rows = Array.from(

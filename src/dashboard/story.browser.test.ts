@@ -1,14 +1,13 @@
 /** The life of a first link on a desktop, and lists, color schemes and sessions on a phone, in a real browser. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { browserForTests, hasFocus, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
 import { loginToken } from '../../test/members.ts'
 import { eventually } from '../../test/processes.ts'
+import { listenOn } from '../../test/servers.ts'
 import { signInUrl } from '../sessions/token.ts'
 
 const openWindow = browserForTests()
@@ -134,10 +133,8 @@ async function opensDialog(page: Page, shot: Shot): Promise<void> {
 
 /** A destination site. */
 async function startSite(): Promise<string> {
-  const server = createServer((_request, response) => void response.end('Here.')).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer((_request, response) => void response.end('Here.'))
+  return `http://127.0.0.1:${await listenOn({ after }, server)}`
 }
 
 test('a phone searches lists, keeps the color scheme, and ends a session', { skip }, async () => {

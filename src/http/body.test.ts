@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
+import { listenOn } from '../../test/servers.ts'
 import { Failure } from '../errors.ts'
 import { receiveBody } from './body.ts'
 import { ByteBudget } from './byte-budget.ts'
@@ -46,14 +46,9 @@ async function receive(t: TestContext, maxBytes: number): Promise<Receiving> {
     results.push(body instanceof Failure ? body.code : body.length)
     response.end()
   })
-  server.listen(0, '127.0.0.1')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await once(server, 'listening')
+  const port = await listenOn(t, server)
   const send = async (text: string) => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined)
     t.after(() => socket.destroy())
     const wanted = begun + 1
     socket.resume().write(text)

@@ -1,32 +1,18 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { startDns, type Zone } from '../../test/dns-server.ts'
 import { freePort } from '../../test/processes.ts'
-import { repository } from '../../test/scripts.ts'
+import { listenOn, tls, trustCertificate } from '../../test/servers.ts'
 import { version } from '../version.ts'
 import { type Answer, OldServices, type UnreachableReason } from './old-service.ts'
 
 const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'
-const cert = readFileSync(join(repository, 'test/tls/server.crt'), 'utf8')
-const key = readFileSync(join(repository, 'test/tls/server.key'), 'utf8')
-
-async function portOf(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
 const serve = (t: TestContext, listener: RequestListener) =>
-  portOf(t, createServer({ maxHeaderSize: 200_000 }, listener))
-const serveTls = (t: TestContext, listener: RequestListener) => portOf(t, createSecureServer({ cert, key }, listener))
+  listenOn(t, createServer({ maxHeaderSize: 200_000 }, listener))
+const serveTls = (t: TestContext, listener: RequestListener) => listenOn(t, createSecureServer(tls, listener))
 const redirectTo =
   (location: string, status = 301): RequestListener =>
   (_, response) =>
@@ -56,12 +42,6 @@ async function lookUp(t: TestContext, host: string, zone?: Zone): Promise<unknow
   const services = new OldServices({ hosts: new Map(), dns, pauseMs: 0 })
   const { signal } = new AbortController()
   return (await services.find(host, fingerprint, signal)).get('a', signal)
-}
-
-function trustOwn(t: TestContext): void {
-  const usual = getCACertificates('default')
-  t.after(() => setDefaultCACertificates(usual))
-  setDefaultCACertificates([...usual, cert])
 }
 
 test('sends one GET with the old host, and returns the status and the location', async (t) => {
@@ -115,11 +95,11 @@ test('follows no redirect, not even to HTTPS at the same path', async (t) => {
 })
 
 test('requests HTTPS first, with the name of the old host', async (t) => {
-  trustOwn(t)
+  trustCertificate(t)
   const names: unknown[] = []
-  const server = createSecureServer({ cert, key }, redirectTo('/to'))
+  const server = createSecureServer(tls, redirectTo('/to'))
   server.on('secureConnection', ({ servername }) => names.push(servername))
-  const port = await portOf(t, server)
+  const port = await listenOn(t, server)
   assert.deepEqual(await ask(port, { host: 'localhost' }), { status: 301, location: 'https://localhost/to' })
   assert.deepEqual(names, ['localhost', 'localhost'])
 })
@@ -127,7 +107,7 @@ test('requests HTTPS first, with the name of the old host', async (t) => {
 test('refuses a certificate that is invalid, or for another host', async (t) => {
   const port = await serveTls(t, redirectTo('/to'))
   assert.equal(await ask(port, { host: 'localhost' }), 'certificate')
-  trustOwn(t)
+  trustCertificate(t)
   assert.equal(await ask(port, { host: 'old.example' }), 'certificate')
 })
 
@@ -157,7 +137,7 @@ test('reads no body, however long it is', async (t) => {
 test('is unreachable if nothing listens, or the connection is reset', async (t) => {
   assert.equal(await ask(await freePort()), 'no_connection')
   const resetting = createTcpServer((socket: Socket) => void socket.once('data', () => socket.resetAndDestroy()))
-  assert.equal(await ask(await portOf(t, resetting)), 'invalid_response')
+  assert.equal(await ask(await listenOn(t, resetting)), 'invalid_response')
 })
 
 test('is unreachable if no connection is established in time', async () => {
@@ -172,13 +152,13 @@ test('is unreachable if no connection is established in time', async () => {
 test('is unreachable without a valid response', async (t) => {
   const talking = (text: string) => createTcpServer((socket) => void socket.on('error', () => undefined).end(text))
   for (const text of ['SSH-2.0-x\r\n', 'HTTP/1.1 302 Found\r\nLoc', 'HTTP/1.1 302 Found\r\nLocation: /\0\r\n\r\n']) {
-    assert.equal(await ask(await portOf(t, talking(text))), 'invalid_response', text)
+    assert.equal(await ask(await listenOn(t, talking(text))), 'invalid_response', text)
   }
   const hinting = createTcpServer((socket) => {
     const hint = () => void (socket.writable && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n', hint))
     socket.on('error', () => undefined).once('data', hint)
   })
-  assert.equal(await ask(await portOf(t, hinting)), 'invalid_response')
+  assert.equal(await ask(await listenOn(t, hinting)), 'invalid_response')
 })
 
 test('refuses headers over 32 KiB', async (t) => {
@@ -192,7 +172,7 @@ test('refuses headers over 32 KiB', async (t) => {
 test('stops waiting for a slow response', async (t) => {
   const server = createServer((request, response) => void (request.url !== '/a' && response.writeHead(404).end()))
   t.after(() => server.closeAllConnections())
-  assert.equal(await ask(await portOf(t, server), { timeoutMs: 2_000 }), 'timeout')
+  assert.equal(await ask(await listenOn(t, server), { timeoutMs: 2_000 }), 'timeout')
 })
 
 test('requests nothing more from a host after 5 requests in a row without a response', async (t) => {
@@ -234,7 +214,7 @@ test('ends with the signal', async (t) => {
     else response.writeHead(404).end()
   })
   t.after(() => server.closeAllConnections())
-  const hosts = new Map([['old.example', { address: '127.0.0.1', port: await portOf(t, server) }]])
+  const hosts = new Map([['old.example', { address: '127.0.0.1', port: await listenOn(t, server) }]])
   const service = await new OldServices({ hosts, pauseMs: 0 }).find('old.example', fingerprint, controller.signal)
   await assert.rejects(service.get('a', controller.signal), { name: 'AbortError' })
 })

@@ -1,12 +1,11 @@
 /** The proof of imports over the API, with old services on this machine. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { freePort } from '../../test/processes.ts'
+import { listenOn } from '../../test/servers.ts'
 import type { ProofHosts } from './old-service.ts'
 
 const tea = 'https://tea.example/'
@@ -69,10 +68,8 @@ async function startOld(t: TestContext, urls: Record<string, string>) {
     const location = urls[`${request.headers.host}${request.url}`]
     response.writeHead(location === undefined ? 404 : 301, location === undefined ? {} : { location }).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return { port: (server.address() as AddressInfo).port, asked }
+  const port = await listenOn(t, server)
+  return { port, asked }
 }
 
 test('proves links that come from another Waymark, and counts no human clicks', async () => {
@@ -179,13 +176,8 @@ test('202 while an old service is slow, 409 for other imports meanwhile, and an 
     if (request.url === '/tea') asked.resolve()
     else response.writeHead(404).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const app = await startNew(hostsAt({ 'old.example': (server.address() as AddressInfo).port }))
+  const port = await listenOn(t, server)
+  const app = await startNew(hostsAt({ 'old.example': port }))
   const id = await imported(app, { 'old.example/tea': tea })
   const other = await imported(app, { 'old.example/cup': tea })
   const started = await app.send('POST', `/api/v1/imports/${id}/proof`)

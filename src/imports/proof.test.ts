@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../../test/processes.ts'
+import { listenOn } from '../../test/servers.ts'
 import { type Answer, OldServices } from './old-service.ts'
 import { compareAnswers, type Proof, type ProofSource, type ProvedAddress, prove } from './proof.ts'
 
@@ -71,10 +70,8 @@ async function startOld(t: TestContext, onRequest: (path: string) => void = () =
     const found = links.find(({ path }) => `/${path}` === request.url)?.answer ?? to(404, null)
     response.writeHead(found.status, found.location === null ? {} : { location: found.location }).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return { address: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  const port = await listenOn(t, server)
+  return { address: '127.0.0.1', port }
 }
 
 const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'

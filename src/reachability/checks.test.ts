@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo, LookupFunction } from 'node:net'
+import type { LookupFunction } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { stopMonotonicClock } from '../../test/clock.ts'
 import { startDns } from '../../test/dns-server.ts'
 import { failing } from '../../test/failing-storage.ts'
 import { eventually, freePort } from '../../test/processes.ts'
+import { listenOn } from '../../test/servers.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { shortUrls } from '../names/short-url.ts'
 import type { Changes } from '../storage/port.ts'
@@ -28,12 +28,12 @@ function checksAt(port: number, options: Partial<CheckOptions>): DomainChecks {
 }
 
 /** A server whose responses the test sends. */
-async function serve(t: TestContext, answer: (response: ServerResponse) => void): Promise<number> {
-  const server = createServer((_, response) => answer(response)).listen(0, 'localhost')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
+const serve = (t: TestContext, answer: (response: ServerResponse) => void) =>
+  listenOn(
+    t,
+    createServer((_, response) => answer(response)),
+    'localhost',
+  )
 
 test('returns "here" with the DNS records, and "elsewhere" for another instance', async (t) => {
   const [app, other] = [await startApp(), await startApp()]

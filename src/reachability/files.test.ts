@@ -1,38 +1,23 @@
 /** Checks of the files of a domain over HTTPS. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer as createPlainServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo, Server } from 'node:net'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { startDns } from '../../test/dns-server.ts'
 import { freePort } from '../../test/processes.ts'
-import { repository } from '../../test/scripts.ts'
+import { listenOn, tls, trustCertificate } from '../../test/servers.ts'
 import { DomainChecks, probeFile } from './checks.ts'
 
 const path = '.well-known/assetlinks.json'
 const content = '[{"include":"https://acme.com/ü.json"}]'
-const cert = readFileSync(join(repository, 'test/tls/server.crt'), 'utf8')
-const key = readFileSync(join(repository, 'test/tls/server.key'), 'utf8')
 const json = { 'content-type': 'application/json' }
 const patient = 10_000
-const usual = getCACertificates('default')
-
-async function listening(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, 'localhost')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
+const silent: RequestListener = () => undefined
 
 /** Serves HTTPS with a certificate that is trusted until the test ends. */
 function serve(t: TestContext, listener: RequestListener): Promise<number> {
-  t.after(() => setDefaultCACertificates(usual))
-  setDefaultCACertificates([...usual, cert])
-  return listening(t, createServer({ cert, key }, listener))
+  trustCertificate(t)
+  return listenOn(t, createServer(tls, listener), 'localhost')
 }
 
 const ask = (port: number, { file = content, timeoutMs = patient } = {}) =>
@@ -87,24 +72,8 @@ test('stops reading an endless body, and gives up when the time is over', async 
 
 test('returns "no answer" without a server, and "certificate error" without valid TLS', async (t) => {
   assert.equal(await ask(await freePort()), 'no answer')
-  assert.equal(
-    await ask(
-      await listening(
-        t,
-        createServer({ cert, key }, () => undefined),
-      ),
-    ),
-    'certificate error',
-  )
-  assert.equal(
-    await ask(
-      await listening(
-        t,
-        createPlainServer(() => undefined),
-      ),
-    ),
-    'certificate error',
-  )
+  for (const server of [createServer(tls, silent), createPlainServer(silent)])
+    assert.equal(await ask(await listenOn(t, server, 'localhost')), 'certificate error')
 })
 
 test('a check of a domain asks for its files on the HTTPS port only, and again once the texts have changed', async (t) => {
@@ -116,10 +85,8 @@ test('a check of a domain asks for its files on the HTTPS port only, and again o
   const storage = {
     changesAfter: async () => ({ position: { database: 'a', seq: 0, snapshot: '' }, changes: [] }),
   }
-  const port = await listening(
-    t,
-    createPlainServer((_, response) => void response.end('another')),
-  )
+  const other = createPlainServer((_, response) => void response.end('another'))
+  const port = await listenOn(t, other, 'localhost')
   const shortUrl = (_: string, alias: string) => `http://localhost:${port}/${alias}`
   const checks = new DomainChecks({
     ...{ storage, shortUrl, dns: await startDns(t, {}) },

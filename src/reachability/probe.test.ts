@@ -1,41 +1,22 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
-import { join } from 'node:path'
+import { createServer as createTcpServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { freePort } from '../../test/processes.ts'
-import { repository } from '../../test/scripts.ts'
+import { listenOn, tls, trustCertificate } from '../../test/servers.ts'
 import { probe } from './checks.ts'
 
 const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'
 const path = '/.well-known/waymark'
-const cert = readFileSync(join(repository, 'test/tls/server.crt'), 'utf8')
-const key = readFileSync(join(repository, 'test/tls/server.key'), 'utf8')
 const tell: RequestListener = (_, response) => void response.end(`${fingerprint}\n`)
 
-async function portOf(t: TestContext, server: Server): Promise<number> {
-  server.listen(0, 'localhost')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
-
-const serve = (t: TestContext, listener: RequestListener) => portOf(t, createServer(listener))
-const serveTls = (t: TestContext, listener: RequestListener) => portOf(t, createSecureServer({ cert, key }, listener))
+const serve = (t: TestContext, listener: RequestListener) => listenOn(t, createServer(listener), 'localhost')
+const serveTls = (t: TestContext, listener: RequestListener) =>
+  listenOn(t, createSecureServer(tls, listener), 'localhost')
 
 function ask(url: string, { timeoutMs = 10_000, httpsPort = 443 } = {}) {
   return probe(url, fingerprint, { timeoutMs, httpsPort })
-}
-
-/** Trusts the certificate of the tests until the test ends. */
-function trustOwn(t: TestContext): void {
-  const usual = getCACertificates('default')
-  t.after(() => setDefaultCACertificates(usual))
-  setDefaultCACertificates([...usual, cert])
 }
 
 test('returns "here" for the fingerprint, after one request without cookies', async (t) => {
@@ -76,7 +57,7 @@ for (const status of [200, 500]) {
 }
 
 test('follows one redirect to the same path over HTTPS', async (t) => {
-  trustOwn(t)
+  trustCertificate(t)
   const trusted = await serveTls(t, tell)
   const redirecting = async (location: string) =>
     `http://localhost:${await serve(t, (_, response) => void response.writeHead(308, { location }).end('moved'))}${path}`
@@ -86,7 +67,7 @@ test('follows one redirect to the same path over HTTPS', async (t) => {
 })
 
 test('follows no other redirect', async (t) => {
-  trustOwn(t)
+  trustCertificate(t)
   let followed = 0
   const count: RequestListener = (request, response) => {
     followed += 1
@@ -115,16 +96,15 @@ test('returns "no answer" without a response in HTTP', async (t) => {
   const silent = createServer(() => undefined)
   const stalled = createServer((_, response) => void response.write(fingerprint))
   for (const server of [silent, stalled]) {
-    const port = await portOf(t, server)
+    const port = await listenOn(t, server, 'localhost')
     assert.equal(await ask(`http://localhost:${port}${path}`, { timeoutMs: 100 }), 'no answer')
-    server.closeAllConnections()
   }
   for (const words of [
     'SSH-2.0-rude\r\n',
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: a\r\nConnection: upgrade\r\n\r\n',
   ]) {
     const rude = createTcpServer((socket) => void socket.on('error', () => undefined).write(words))
-    assert.equal(await ask(`http://localhost:${await portOf(t, rude)}${path}`), 'no answer', words)
+    assert.equal(await ask(`http://localhost:${await listenOn(t, rude, 'localhost')}${path}`), 'no answer', words)
   }
 })
 
@@ -137,7 +117,7 @@ async function flood(t: TestContext, first: string, more: string): Promise<{ url
     socket.on('drain', send).write(first)
     send()
   })
-  return { url: `http://localhost:${await portOf(t, server)}${path}`, left: left.promise }
+  return { url: `http://localhost:${await listenOn(t, server, 'localhost')}${path}`, left: left.promise }
 }
 
 test('stops reading endless interim responses, headers and chunk extensions', async (t) => {

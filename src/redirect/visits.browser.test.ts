@@ -1,11 +1,10 @@
 /** The redirect server in a real browser: links, forms, prefetches and pages. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { browserForTests, findings, skip } from '../../test/dashboard-browser.ts'
 import { eventually } from '../../test/processes.ts'
+import { listenOn } from '../../test/servers.ts'
 import { type LinkFields, startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
@@ -22,10 +21,8 @@ async function startSite(): Promise<string> {
     response
       .writeHead(200, { 'content-type': 'text/html' })
       .end(`<!doctype html><title>Site</title><h1>Site</h1>${script}`)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => server.close())
-  return `http://localhost:${(server.address() as AddressInfo).port}`
+  })
+  return `http://localhost:${await listenOn({ after }, server)}`
 }
 
 /** Opens a browser page, and a redirect server whose domain resolves to this machine. */

@@ -1,8 +1,6 @@
 /** Domains in the dashboard: their facts, checks of their DNS, and deletion with the typed name, the figures and undo. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { actionsOn } from '../actions.ts'
 import { startApp, type TestApp } from '../app.ts'
@@ -11,6 +9,7 @@ import { stopMonotonicClock } from '../clock.ts'
 import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
+import { listenOn } from '../servers.ts'
 
 const app = await startApp()
 
@@ -82,10 +81,9 @@ async function reachableApp(t: TestContext, isServing: () => boolean): Promise<T
   const server = createServer(async (request, response) => {
     const { text } = await app.visit(`http://localhost${request.url}`)
     response.end(isServing() ? text : 'another')
-  }).listen(0, 'localhost')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const app = await startApp({ shortUrl: `http://{domain}:${(server.address() as AddressInfo).port}` })
+  })
+  const port = await listenOn(t, server, 'localhost')
+  const app = await startApp({ shortUrl: `http://{domain}:${port}` })
   return app
 }
 

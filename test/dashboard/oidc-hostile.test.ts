@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import { type Problem, problems } from '../../src/sign-in/oidc/problems.ts'
@@ -20,6 +19,7 @@ import {
   startProvider,
   startSignIn,
 } from '../oidc.ts'
+import { listenOn } from '../servers.ts'
 
 const roles = new Map([['staff', 'viewer']] as const)
 const ana = { sub: 'ana-1', name: 'Ana', groups: ['staff'] }
@@ -224,10 +224,8 @@ async function otherHost(t: TestContext) {
     requests.push(String(url))
     response.end('{}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return { url: `http://localhost:${(server.address() as AddressInfo).port}`, requests }
+  const port = await listenOn(t, server)
+  return { url: `http://localhost:${port}`, requests }
 }
 
 test('a provider that does not respond in time is unavailable', async (t) => {

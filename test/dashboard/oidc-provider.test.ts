@@ -1,8 +1,6 @@
 /** Sign-in and back-channel logout with a real provider of OpenID Connect, `oidc-provider`. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import Provider from 'oidc-provider'
 import type { OidcConfig } from '../../src/sign-in/oidc/config.ts'
@@ -11,6 +9,7 @@ import { repeatWhileOverloaded, sendRequest } from '../client.ts'
 import { commandsWith } from '../command-line.ts'
 import { Browser } from '../dashboard.ts'
 import { baseUrl, clientId, clientSecret, expectProblem, oidcConfig, startAt } from '../oidc.ts'
+import { listenOn } from '../servers.ts'
 
 const ana = { sub: 'ana', name: 'Ana', email: 'ana@acme.example', email_verified: true, groups: ['marketing', 'all'] }
 
@@ -32,13 +31,7 @@ async function startProvider(t: TestContext, send: Send, method: AuthMethod = 'c
     const handle = request.url?.startsWith('/interaction/') ? interact : provider.callback()
     return handle(request, response)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `http://127.0.0.1:${await listenOn(t, server)}`
   provider = new Provider(issuer, {
     clients: [
       {

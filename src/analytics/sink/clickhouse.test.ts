@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clickOf, clicksOf } from '../../../test/click-rows.ts'
 import { type Manner, realClickHouse, runOn, startClickHouse } from '../../../test/clickhouse.ts'
 import { freePort } from '../../../test/processes.ts'
 import { repository } from '../../../test/scripts.ts'
+import { listenOn, tls } from '../../../test/servers.ts'
 import { clickHouseSink } from './clickhouse.ts'
 import { SinkFailure, Unconfirmed } from './sink.ts'
 
@@ -86,12 +85,9 @@ for (const [manner, sentence] of [
 }
 
 test('names NODE_EXTRA_CA_CERTS if this machine does not trust the certificate', async (t) => {
-  const read = (name: string) => readFileSync(join(repository, 'test/tls', name))
-  const server = createServer({ key: read('server.key'), cert: read('server.crt') }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
+  const port = await listenOn(t, createServer(tls))
   const { table } = await startClickHouse(t)
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `https://127.0.0.1:${port}`
   const reason = /doesn't trust its TLS certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. Set NODE_EXTRA_CA_CERTS to a file/
   assert.match(await refusal(clickHouseSink({ ...table, url }).send(batchOf(), signal)), reason)
 })

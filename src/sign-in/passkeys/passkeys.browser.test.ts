@@ -1,15 +1,14 @@
 /** Passkeys in a real browser, whose authenticator is virtual. */
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { startApp } from '../../../test/app.ts'
 import { Browser } from '../../../test/dashboard.ts'
 import { browserForTests, findings, phone, shoot, skip } from '../../../test/dashboard-browser.ts'
 import { newMember } from '../../../test/members.ts'
+import { listenOn } from '../../../test/servers.ts'
 import { insertLoginToken } from '../../sessions/store.ts'
 import { query } from '../../storage/schema.ts'
 
@@ -142,9 +141,8 @@ test('shows the button only at the URL of the dashboard, even if a proxy hides i
     const options = { port: own.port, path, headers: { ...headers, host: 'inner:1' } }
     request(options, (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers))).end()
   })
-  await once(proxy.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => proxy.close())
-  const baseUrl = `http://localhost:${(proxy.address() as AddressInfo).port}`
+  const port = await listenOn(t, proxy)
+  const baseUrl = `http://localhost:${port}`
   const own = await startApp({ baseUrl })
   const { page, complaints } = await openWindow()
   const button = page.getByRole('button', { name: 'Sign in with a passkey' })

@@ -1,11 +1,11 @@
 /** Opening a database: limits, schemas, and sentences for the operator. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
+import { listenOn } from '../../../test/servers.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
 import { atDatabase, findFault, migratePostgres, openPostgres } from './open.ts'
@@ -57,9 +57,7 @@ async function rejectingServer(t: TestContext, message: string): Promise<string>
   head.write('E')
   head.writeInt32BE(fields.length + 4, 1)
   const server = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat([head, fields]))))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => server.close())
-  return `postgres://user@127.0.0.1:${(server.address() as AddressInfo).port}/waymark`
+  return `postgres://user@127.0.0.1:${await listenOn(t, server)}/waymark`
 }
 
 test('names the setting or the parameter of DATABASE_URL when a pooler rejects it', async (t) => {

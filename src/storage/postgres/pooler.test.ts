@@ -1,11 +1,11 @@
 /** A start behind poolers. `test/pgbouncer.test.ts` has tests with PgBouncer itself. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { waymark } from '../../../test/processes.ts'
+import { listenOn } from '../../../test/servers.ts'
 import { sharedConnections } from './errors.ts'
 import { openPostgres } from './open.ts'
 
@@ -49,9 +49,7 @@ async function startPooler(t: TestContext, url: string, take: (free: Upstream[],
       if (isOfType(message, 'Z') && message.at(5) === 'I'.charCodeAt(0)) user?.emit('release')
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => server.close())
-  return Object.assign(new URL(url), { host: `127.0.0.1:${(server.address() as AddressInfo).port}` }).href
+  return Object.assign(new URL(url), { host: `127.0.0.1:${await listenOn(t, server)}` }).href
 }
 
 /** Calls `read` with each message of the server: a type, and the length without it. */
