@@ -20,8 +20,8 @@ export async function openClicks(location: StorageLocation, later: Later) {
 }
 
 /** Two nodes on a database with two domains, two spaces and three links, two of them on one domain. */
-export async function newClickPlace(later: Later) {
-  const { storage, account, domain } = await twoNodes(later)
+export async function newClickPlace(later: Later, engine?: StorageLocation['engine']) {
+  const { storage, account, domain } = await twoNodes(later, engine)
   const other = await newDomain(storage, account, 'other.acme.com')
   const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
   const links = [

@@ -7,7 +7,7 @@ import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
   'src/storage/{changes,transactions,version}.test.ts',
-  'src/analytics/{click-store,clicks,maintenance,recent,salts,transfer,transfer-days}.test.ts',
+  'src/analytics/{click-model,click-store,clicks,maintenance,salts,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics,time-zone.contract}.test.ts',
   'src/domains/{deletion,transfer}.test.ts',
   'src/{accounts,idempotency,members,qr,sessions}/store.test.ts',

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { actionsOn } from '../../test/actions.ts'
 import {
-  type KeptDay,
   keptDays,
   keptSalts,
   keptTotals,
@@ -16,11 +14,9 @@ import {
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
-import { toUtcDay } from '../accounts/calendar.ts'
 import { listRecordEvents } from '../events/store.ts'
 import { clickLevels } from '../storage/schema.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
-import { addDay, dimensions, dimensionsOfLinks, emptyDay } from './day.ts'
 
 const noon = Date.parse('2026-11-22T12:00:00.000Z')
 const dayMs = 86_400_000
@@ -34,40 +30,6 @@ async function newPlace(later: Later) {
 function click(link: number, { visitor, ...more }: Partial<Click> & { readonly visitor?: number } = {}): Click {
   return newClick(link, noon, { visitorUnder: visitor === undefined ? null : () => visitor, ...more })
 }
-
-test('stores totals and days for the link, domain, space and account', async (t) => {
-  const { storage, account, domain, links, first } = await newPlace((work) => t.after(work))
-  const [one = 0, two = 0] = links
-  const recorded = await first.write(1, [
-    click(one, { visitor: 7 }),
-    click(one, { visitor: 7, atMs: noon + 3_600_000 }),
-    click(two, { visitor: 7 }),
-    click(two, { class: 'bot', facts: null }),
-    click(two, { class: 'preview', facts: null, count: 3 }),
-  ])
-  assert.deepEqual(
-    recorded?.map((each) => each?.isFirst),
-    [true, false, true, false, false],
-  )
-  assert.partialDeepStrictEqual(await keptTotals(storage), [
-    { link_id: one, clicks: 2, bots: 0, previews: 0, last_clicked_ms: noon + 3_600_000 },
-    { link_id: two, clicks: 1, bots: 1, previews: 3, last_clicked_ms: noon },
-  ])
-  const days = await keptDays(storage)
-  assert.deepEqual(
-    days.map(({ level, day, id }) => [level, day, id]),
-    [
-      [clickLevels.link, toUtcDay(noon), one],
-      [clickLevels.link, toUtcDay(noon), two],
-      [clickLevels.domain, toUtcDay(noon), domain],
-      [clickLevels.account, toUtcDay(noon), account],
-    ],
-  )
-  for (const { level, facts } of days.slice(2)) {
-    assert.deepEqual(sumsOf(facts), { people: 3, unique: 2, bots: 1, previews: 3, addUp: dimensions }, String(level))
-    assert.deepEqual(Object.fromEntries(facts.breakdowns.links), { [one]: 2, [two]: 1 })
-  }
-})
 
 test('stores a repeated batch once, without the clicks of deleted links', async (t) => {
   const { storage, links, first } = await newPlace((work) => t.after(work))
@@ -218,89 +180,4 @@ test('uses one salt per day on all nodes', async (t) => {
     [today, tomorrow],
   )
   assert.equal((await keptVisitors(storage)).length, 2)
-})
-
-/** Returns the expected sums of clicks. */
-function modelOf(all: readonly Click[]) {
-  const people = all.filter((each) => each.class === 'person')
-  const visitors = new Set(
-    people.flatMap(({ link, atMs, visitorUnder }) =>
-      visitorUnder === null ? [] : [`${link} ${toUtcDay(atMs)} ${visitorUnder(new Uint8Array())}`],
-    ),
-  )
-  return {
-    ...{ people: people.length, unique: visitors.size },
-    bots: all.filter((each) => each.class === 'bot').length,
-    previews: all.filter((each) => each.class === 'preview').length,
-  }
-}
-
-/** Checks the sums of all days of a level, and that each dimension adds up. */
-function assertKept(days: readonly KeptDay[], level: number, expected: ReturnType<typeof modelOf>): void {
-  const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
-  for (const { facts } of days.filter((day) => day.level === level)) {
-    const { addUp, ...own } = sumsOf(facts)
-    const isOwn = level === clickLevels.link && own.people > 0
-    assert.deepEqual(addUp, isOwn ? dimensionsOfLinks : dimensions)
-    for (const name of ['people', 'unique', 'bots', 'previews'] as const) sums[name] += own[name]
-  }
-  assert.deepEqual(sums, expected, `level ${level}`)
-}
-
-const visits = fc.array(
-  fc.record({
-    link: fc.nat(2),
-    atMs: fc.integer({ min: noon - dayMs, max: noon + dayMs }),
-    class: fc.constantFrom('person' as const, 'person' as const, 'bot' as const, 'preview' as const),
-    visitor: fc.option(fc.nat(20), { nil: undefined }),
-    referrer: fc.option(fc.nat(400), { nil: null }),
-    rule: fc.constantFrom(null, 'Germany', 'Test 1', 'Test 2', '…', '…… 2'),
-  }),
-  { maxLength: 60 },
-)
-
-test('matches a model for any batches and repeated batches of two nodes', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(visits, visits, fc.boolean()), { maxLength: 4 }), async (rounds) => {
-      await using ending = new AsyncDisposableStack()
-      const { storage, links, first, second } = await newPlace(
-        (work) => void ending.defer(async () => void (await work())),
-      )
-      const all: Click[] = []
-      const sent = (some: (typeof rounds)[0][0]) =>
-        some.map(({ link, visitor, referrer, rule, ...more }) => {
-          const made = click(links[link] as number, { ...more, ...(visitor !== undefined && { visitor }) })
-          const referrers = referrer === null ? null : `host-${referrer}.example`
-          return made.class === 'person'
-            ? { ...made, facts: { ...made.facts, referrers, rules: rule } as never }
-            : { ...made, facts: null, visitorUnder: null }
-        })
-      for (const [number, [one, two, isRepeated]] of rounds.entries()) {
-        const [left, right] = [sent(one), sent(two)]
-        all.push(...left, ...right)
-        const write = (store: ClickStore, some: Click[]) => (some.length > 0 ? store.write(number + 1, some) : null)
-        await Promise.all([write(first, left), write(second, right)])
-        if (isRepeated) await write(first, left)
-      }
-      const expected = modelOf(all)
-      const days = await keptDays(storage)
-      for (const level of [clickLevels.link, clickLevels.domain, clickLevels.account]) assertKept(days, level, expected)
-      const sums = { link: emptyDay(), account: emptyDay() }
-      for (const level of ['link', 'account'] as const) {
-        for (const each of days.filter((day) => day.level === clickLevels[level])) addDay(sums[level], each.facts)
-      }
-      const people = all.filter((each) => each.class === 'person')
-      const ruled = Map.groupBy(people, ({ facts }) => facts?.rules ?? null)
-      const expectedRules = new Map([...ruled].map(([rule, { length }]) => [rule, length]))
-      assert.deepEqual(sums.link.breakdowns.rules, expectedRules)
-      assert.deepEqual([...sums.account.breakdowns.rules], people.length > 0 ? [[null, people.length]] : [])
-      const totals = await keptTotals(storage)
-      const sum = (name: 'clicks' | 'bots' | 'previews') => totals.reduce((of, row) => of + row[name], 0)
-      assert.deepEqual(
-        [sum('clicks'), sum('bots'), sum('previews')],
-        [expected.people, expected.bots, expected.previews],
-      )
-    }),
-    { numRuns: 12 },
-  )
 })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import fc from 'fast-check'
 import { actionsOn } from '../../test/actions.ts'
 import {
   type KeptDay,
@@ -12,12 +11,11 @@ import {
   newClickPlace,
   sumsOf,
 } from '../../test/clicks.ts'
-import { deleteLink, setDomain, setSpace } from '../../test/links.ts'
+import { deleteLink, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
-import { dimensions } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
 import { daysOfLevel, daysOfLink } from './tables.ts'
 
@@ -188,97 +186,3 @@ function peopleIn(days: readonly KeptDay[], level: number, id: number): number {
   const own = days.filter((each) => each.level === level && each.id === id)
   return own.reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
 }
-
-function clicksOf(totals: readonly { readonly clicks: number }[]): number {
-  return totals.reduce((sum, { clicks }) => sum + clicks, 0)
-}
-
-const steps = fc.array(
-  fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        do: fc.constant('click' as const),
-        link: fc.nat(2),
-        day: fc.integer({ min: -2, max: 12 }),
-      }),
-    },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('forget' as const), link: fc.nat(2), day: fc.constant(0) }) },
-    {
-      weight: 3,
-      arbitrary: fc.record({
-        do: fc.constantFrom('move' as const, 'move' as const, 'redomain' as const),
-        link: fc.nat(2),
-        day: fc.nat(2),
-      }),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.record({
-        do: fc.constantFrom('settle' as const, 'step' as const, 'step' as const),
-        link: fc.constant(0),
-        day: fc.constant(0),
-      }),
-    },
-  ),
-  { maxLength: 25 },
-)
-
-/** A deletion interrupts a move, and the link is clicked again; in the second case, after the move is reversed. */
-const interruptedMoves = [1, 0].map((last): (typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never)[] => [
-  [
-    { do: 'move', link: 0, day: 0 },
-    { do: 'settle', link: 0, day: 0 },
-    { do: 'move', link: 0, day: 1 },
-    { do: 'step', link: 0, day: 0 },
-    { do: 'forget', link: 0, day: 0 },
-    { do: 'move', link: 0, day: last },
-    { do: 'click', link: 0, day: 0 },
-  ],
-])
-
-test('keeps groups equal to the sums of their links after any clicks, deletions and moves', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps, async (taken) => {
-      await using ending = new AsyncDisposableStack()
-      const { storage, account, links, domains, spaces, database, store, maintenance } = await newClickPlace(
-        (work) => void ending.defer(async () => void (await work())),
-      )
-      // More days than one step moves or deletes. Clicks before a deletion would not be counted after it.
-      const tomorrow = Math.ceil(Date.now() / dayMs)
-      await store.write(
-        1,
-        links.flatMap((link) => Array.from({ length: 12 }, (_, n) => click(link, tomorrow + n))),
-      )
-      for (const [at, { do: what, link, day }] of taken.entries()) {
-        const id = links[link] as number
-        const doing = {
-          click: () => store.write(at + 2, [click(id, tomorrow + day)]),
-          forget: () => maintenance.deleteClicks(systemActor(account), id),
-          move: () => storage.execute(setSpace({ id, space: spaces[day] ?? null })),
-          redomain: () => setDomain(storage, { id, domain: domains[day % 2] as number }),
-          settle: () => maintenance.moveClicks(),
-          step: () => database.write((tx) => moveSomeClicks(tx, id)),
-        }
-        await doing[what]()
-      }
-      await maintenance.moveClicks()
-      const totals = await keptTotals(storage)
-      const days = await keptDays(storage)
-      for (const { link_id, clicks } of totals) assert.equal(peopleIn(days, clickLevels.link, link_id), clicks)
-      for (const space of spaces) {
-        const own = totals.filter(({ space_id }) => space_id === space)
-        assert.equal(peopleIn(days, clickLevels.space, space), clicksOf(own))
-      }
-      for (const domain of domains) {
-        const own = totals.filter(({ domain_id }) => domain_id === domain)
-        assert.equal(peopleIn(days, clickLevels.domain, domain), clicksOf(own))
-      }
-      assert.equal(peopleIn(days, clickLevels.account, account), clicksOf(totals))
-      for (const { facts } of days.filter(({ level }) => level !== clickLevels.link)) {
-        assert.deepEqual(sumsOf(facts).addUp, dimensions)
-      }
-    }),
-    { numRuns: 15, examples: interruptedMoves },
-  )
-})

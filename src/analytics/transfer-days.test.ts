@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
+import { type KeptDay, keptDays, keptTotals, openClicks } from '../../test/clicks.ts'
 import { addClicks, dayWith, storeDay } from '../../test/days.ts'
 import type { Later } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
@@ -100,28 +99,15 @@ test('rejects CSV, with a fix in the message', async (t) => {
   })
 })
 
-const someDays = fc.uniqueArray(
-  fc.record({
-    link: fc.nat(1),
-    day: fc.integer({ min: day - 3, max: day }),
-    hours: fc.uniqueArray(
-      fc.record({
-        hour: fc.nat(23),
-        clicks: fc.nat(5),
-        bots: fc.integer({ min: 1, max: 3 }),
-        previews: fc.nat(2),
-      }),
-      { minLength: 1, maxLength: 3, selector: ({ hour }) => hour },
-    ),
-  }),
-  { maxLength: 8, selector: ({ link, day: of }) => `${link} ${of}` },
-)
-
-type Days = typeof someDays extends fc.Arbitrary<infer All> ? All : never
+interface LineDay {
+  readonly link: number
+  readonly day: number
+  readonly hours: readonly { hour: number; clicks: number; bots: number; previews: number }[]
+}
 
 const aliases = ['sale', 'STRASSE/ab']
 
-function fileOf(days: Days): string {
+function fileOf(days: readonly LineDay[]): string {
   const lines = days.map(({ link, day: of, hours }) => ({
     click_day: {
       ...{ link_id: link + 70, short_link: `go.acme.com/${aliases[link]}`, day: dayText(of) },
@@ -131,48 +117,6 @@ function fileOf(days: Days): string {
   const all = [{ waymark_export: 1, source: 'elsewhere' }, ...lines, { end: { click_days: days.length } }]
   return all.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
-
-/** The sums of a link's days, as its totals have them. */
-function sumOf(days: readonly KeptDay[], of: number): number[] {
-  const sums = days.filter(({ level, id }) => level === clickLevels.link && id === of).map(({ facts }) => sumsOf(facts))
-  return (['people', 'bots', 'previews'] as const).map((name) => sums.reduce((sum, each) => sum + each[name], 0))
-}
-
-test('keeps totals equal to the sums of days after any imports', async () => {
-  await fc.assert(
-    fc.asyncProperty(someDays, fc.array(someDays, { maxLength: 3 }), async (own, files) => {
-      await using ending = new AsyncDisposableStack()
-      const { storage, links } = await newPlace((work) => void ending.defer(async () => void (await work())))
-      const model = new Map<string, Days[0]>()
-      const visited = own.map((each) => ({ ...each, hours: [{ hour: 5, clicks: 1, bots: 1, previews: 0 }] }))
-      for (const each of visited) {
-        model.set(`${each.link} ${each.day}`, each)
-        const clicks = [{ hour: 5, kind: 'people' } as const, { hour: 5, kind: 'bots' } as const]
-        await addClicks(storage, links[each.link] as number, each.day, dayWith(clicks))
-      }
-      for (const file of files) {
-        const { stored } = await importText(storage, fileOf(file))
-        const fresh = file.filter(({ link, day: of }) => !model.has(`${link} ${of}`))
-        assert.equal(stored, fresh.length)
-        for (const each of fresh) model.set(`${each.link} ${each.day}`, each)
-      }
-      const kept = await keptDays(storage)
-      const sums = links.map((link) => sumOf(kept, link))
-      assert.deepEqual(await countsOf(storage), sums)
-      const hours = [...model.values()].flatMap((each) => each.hours)
-      const expected = (['clicks', 'bots', 'previews'] as const).map((name) =>
-        hours.reduce((sum, hour) => sum + hour[name], 0),
-      )
-      const ofAll = (level: number) => {
-        const days = kept.filter((each) => each.level === level).map(({ facts }) => sumsOf(facts))
-        return (['people', 'bots', 'previews'] as const).map((name) => days.reduce((sum, each) => sum + each[name], 0))
-      }
-      for (const level of [clickLevels.link, clickLevels.domain, clickLevels.account])
-        assert.deepEqual(ofAll(level), expected)
-    }),
-    { numRuns: 12 },
-  )
-})
 
 test('moves and deletes link days after an interrupted import', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import fc from 'fast-check'
-import { type KeptDay, keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
+import { keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
 import { type Later, newLocation } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
 import { deleteLink, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
@@ -55,28 +54,6 @@ async function textOf(storage: Storage, kinds: Parameters<typeof exportRecords>[
 const linesOf = (text: string) => text.split('\n').filter((line) => line.startsWith('{"click_day"'))
 const dayOfLine = (line: string | undefined) => JSON.parse(line ?? '').click_day
 
-/** What is kept of days, the links by their places among all. */
-function shapeOf(days: readonly KeptDay[], links: readonly number[]) {
-  return days.map(({ level, day, id, facts }) => ({
-    ...{ level, day, id: level === clickLevels.link ? links.indexOf(id) : id, hours: facts.hours, sums: sumsOf(facts) },
-    breakdowns: Object.fromEntries(
-      dimensions.map((dimension) => [
-        dimension,
-        new Map(
-          [...facts.breakdowns[dimension]].map(([value, people]) => [
-            dimension === 'links' ? links.indexOf(value as number) : value,
-            people,
-          ]),
-        ),
-      ]),
-    ),
-  }))
-}
-
-async function idsOf(storage: Storage): Promise<number[]> {
-  return (await keptTotals(storage)).map(({ link_id }) => link_id)
-}
-
 test('exports hours, values and other clicks', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
@@ -105,77 +82,6 @@ test('exports hours, values and other clicks', async (t) => {
   assert.equal(more.length, 0)
   assert.match(await textOf(storage), /\{"end":\{"domains":2,"spaces":2,"tags":0,"links":3,"click_days":2\}\}\n$/)
 })
-
-const someClicks = fc.array(
-  fc.record({
-    link: fc.nat(2),
-    atMs: fc.integer({ min: noon - 3 * dayMs, max: noon }),
-    class: fc.constantFrom('person' as const, 'person' as const, 'bot' as const, 'preview' as const),
-    visitor: fc.option(fc.nat(20), { nil: null }),
-    country: fc.constantFrom('DE', 'FR', null),
-    host: fc.option(fc.nat(250), { nil: null }),
-    rule: fc.option(fc.nat(250), { nil: null, freq: 2 }),
-  }),
-  { maxLength: 400 },
-)
-
-type Some = typeof someClicks extends fc.Arbitrary<infer All> ? All : never
-
-function clicksOf(some: Some, links: readonly number[]): Click[] {
-  return some.map(({ link, atMs, class: of, visitor, country, host, rule }) => {
-    const referrers = host === null ? null : `h${host}.example`
-    const rules = rule === null ? null : `… Ü ${rule}`
-    const facts = { ...click(0).facts, countries: country, referrers, rules } as Record<LinkDimension, string>
-    const isPerson = of === 'person'
-    const visitorUnder = isPerson && visitor !== null ? () => visitor : null
-    return click(links[link] as number, atMs, { class: of, facts: isPerson ? facts : null, visitorUnder })
-  })
-}
-
-for (const [from, to] of [
-  ['sqlite', 'postgres'],
-  ['postgres', 'sqlite'],
-] as const) {
-  test(`transfers days and totals from ${from} to ${to}, and stores nothing twice`, async () => {
-    await fc.assert(
-      fc.asyncProperty(someClicks, async (some) => {
-        await using ending = new AsyncDisposableStack()
-        const later: Later = (work) => void ending.defer(async () => void (await work()))
-        const [here, there] = [await newSource(later, from), await newPlace(later, to)]
-        // There, the ids of links are others.
-        const { id: theirs } = await createAccount(there.storage, 'Other')
-        const domain = await newDomain(there.storage, theirs, 'theirs.example')
-        const strange = await newLink(there.storage, { account: theirs, domain }, 'theirs')
-        if (some.length > 0) await here.store.write(1, clicksOf(some, here.links))
-        const text = await textOf(here.storage)
-        const { stored, known, reasons } = await importText(there.storage, text)
-        assert.deepEqual([reasons, known], [[], 2])
-        const links = (await idsOf(there.storage)).filter((id) => id !== strange)
-        assert.equal(stored, 5 + linesOf(text).length)
-        const shape = async (storage: Storage, ids: readonly number[]) =>
-          shapeOf(await keptDays(storage), ids).map((day) => ({
-            ...day,
-            // Spaces have other ids there.
-            ...(day.level === clickLevels.space && { id: day.id > 2 ? day.id - 2 : day.id }),
-          }))
-        assert.deepEqual(await shape(there.storage, links), await shape(here.storage, here.links))
-        const totals = async (storage: Storage) =>
-          (await keptTotals(storage))
-            .filter(({ link_id }) => storage === here.storage || link_id !== strange)
-            .map(({ clicks, bots, previews, last_clicked_ms }) => ({ clicks, bots, previews, last_clicked_ms }))
-        assert.deepEqual(await totals(there.storage), await totals(here.storage))
-        const before = await keptDays(there.storage)
-        assert.partialDeepStrictEqual(await importText(there.storage, text), {
-          stored: 0,
-          known: stored + known,
-          reasons: [],
-        })
-        assert.deepEqual(await keptDays(there.storage), before)
-      }),
-      { numRuns: 8 },
-    )
-  })
-}
 
 test('exports the rules of a day only if one decided a click', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))

@@ -82,7 +82,7 @@ class Writer {
   /** Stores links, and with them a tag. */
   async #storeLinks(): Promise<void> {
     if (this.#links.length > 60) return this.#deleteLinks()
-    const links = Array.from({ length: randomInt(4) === 0 ? 200 : 30 }, (_, at) => this.#newLink(`-${at}.`))
+    const links = Array.from({ length: randomInt(8) === 0 ? 200 : 30 }, (_, at) => this.#newLink(`-${at}.`))
     for (const link of links) link.tags.push(`new ${this.#mark}`)
     const types = [...links.map(() => 'link.created'), 'tag.created']
     const { body } = await this.#send('POST', '/links/bulk', { links }, types)
@@ -225,7 +225,7 @@ testRounds({
   title: 'each acknowledged change and its response are stored after SIGKILL with exactly one event for each record',
   rounds: { sqlite: runs(76, 3), postgres: runs(60, 1) },
   writers: runs(16, 8),
-  requests: [30, runs(240, 120)],
+  requests: [30, runs(200, 100)],
   kinds: recordKinds,
   write(tools) {
     const writer = new Writer(tools)
