@@ -210,6 +210,20 @@ export class Page {
     return all.map(textOf)
   }
 
+  /** The notices about earlier changes, which may offer to undo them. */
+  get notices(): { readonly text: string; readonly canUndo: boolean }[] {
+    return allOf(this.root, 'div', { role: 'status' }).map((notice) => ({
+      text: textOf(notice),
+      canUndo: allOf(notice, 'form', { action: '/app/history/undo' }).length > 0,
+    }))
+  }
+
+  /** The sentences of a history about changes, without their times. */
+  get deeds(): string[] {
+    const deeds = elementsIn(this.root).filter(({ attributes }) => attributes.get('class') === 'deed')
+    return deeds.map((deed) => textOf(allOf(deed, 'p')[0] ?? deed).replace(/ just now$/, ''))
+  }
+
   /** The warnings next to values. */
   get cautions(): string[] {
     const all = elementsIn(this.root).filter(({ attributes }) => attributes.get('class') === 'caution')

@@ -8,7 +8,7 @@ import { startApp } from './app.ts'
 import { type Change, changes, type Expected, type Prepared, type Site } from './changes.ts'
 import type { Json } from './client.ts'
 import { commandsWith } from './command-line.ts'
-import { Browser, signedInMember } from './dashboard.ts'
+import { Browser, type Page, signedInMember } from './dashboard.ts'
 import { newestEvent, newPlace } from './links-api.ts'
 import { lowestRole, operationsByScope, pagesByRole, readers } from './operations.ts'
 
@@ -95,6 +95,21 @@ function assertEvents(found: readonly Json[], expected: readonly Expected[]): vo
   }
 }
 
+/**
+ * Throws unless the page after a form says what the history says, and offers to undo it if that is possible. The page of an
+ * import shows a report instead.
+ */
+async function checkNotice({ browser, send }: Site, page: Page): Promise<void> {
+  const [event] = (await send('GET', '/events')).body.data
+  if (page.heading.startsWith('Import')) return assert.deepEqual(page.notices, [])
+  const [deed = ''] = (await browser.open('/app/history')).deeds
+  const [done, reversal] = deed.replace(/^Ana /, '').split(' just now')
+  const [notice] = page.notices
+  assert.ok(notice !== undefined, deed)
+  assert.ok(notice.text.toLowerCase().includes(`${done}.`.toLowerCase()), `${notice.text} ${deed}`)
+  assert.equal(notice.canUndo, event.undoable_until !== null && reversal === undefined, deed)
+}
+
 /** Returns the path with the ids of a change. */
 const pathOf = (template: string, { id, address_id }: Prepared) =>
   template.replace(':id', String(id)).replace(':address_id', String(address_id))
@@ -116,10 +131,12 @@ for (const change of changes) {
   const { form, command } = change
   if (form !== undefined) {
     test(`${form} stores its events`, () =>
-      check(change, { kind: 'member', name: 'Ana' }, async ({ browser }, prepared) => {
-        const { status, text, headers } = await browser.post(pathOf(nameOf(form), prepared), prepared.fields)
-        assert.ok(status === 303 || status === 201, text)
-        return String(headers['x-request-id'])
+      check(change, { kind: 'member', name: 'Ana' }, async (at, prepared) => {
+        const { browser } = at
+        const answer = await browser.post(pathOf(nameOf(form), prepared), prepared.fields)
+        assert.ok(answer.status === 303 || answer.status === 201, answer.text)
+        if (answer.status === 303) await checkNotice(at, await browser.after(answer))
+        return String(answer.headers['x-request-id'])
       }))
   }
   if (command !== undefined) {

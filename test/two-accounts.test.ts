@@ -300,6 +300,27 @@ test('rejects a tag, a space or a domain of another account', async () => {
   assert.deepEqual([await mine.state(), await theirs.state()], [before, other])
 })
 
+test('shows and undoes no change of another account', async () => {
+  const [before, [{ id, batch_id }]] = [await theirs.state(), (await theirs.send('GET', '/events')).body.data]
+  const [member] = theirs.ids.people
+  for (const query of [
+    `batch_id=${batch_id}`,
+    `actor=member&actor_id=${member}`,
+    `record=link&record_id=${links[0]}`,
+  ]) {
+    assertNothingOf(theirs, await mine.browser.get(`/app/history?${query}`), query)
+  }
+  for (const [form, status] of [
+    [{ event: String(id) }, 404],
+    [{ batch: batch_id }, 303],
+  ] as const) {
+    const answer = await mine.browser.post('/app/history/undo', form)
+    assert.equal(answer.status, status)
+    assertNothingOf(theirs, answer, JSON.stringify(form))
+  }
+  assert.deepEqual(await theirs.state(), before)
+})
+
 // Last, because its forms may store tags that are named like ids, and leave a notice.
 test('no request shows or changes records of another account', async () => {
   const before = await theirs.state()

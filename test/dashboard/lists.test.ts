@@ -7,7 +7,6 @@ import { maxChoices } from '../../src/dashboard/choices.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, newOwner, type Page, signedIn, signedInMember } from '../dashboard.ts'
-import { furnish } from '../dashboard-records.ts'
 import { addClicks, manyPeople } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
@@ -16,16 +15,6 @@ const app = await startApp()
 const { browser, ...place } = await newOwner(app)
 
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
-
-test('deletes clicks after a confirmation', async () => {
-  const own = await furnish(app)
-  const browser = await signedIn(app, own.key)
-  const [link] = own.links
-  const path = `/app/links/${link.id}/delete-statistics`
-  await browser.save(path)
-  assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 0)
-  assert.equal((await browser.post('/app/links/99999/delete-statistics')).status, 404)
-})
 
 test('deletes a space without its links, after naming their number', async () => {
   const space = await place.stored('/spaces', { name: 'Gone' })

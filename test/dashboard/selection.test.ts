@@ -3,21 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, newOwner } from '../dashboard.ts'
+import type { Form } from '../dashboard.ts'
+import { newEditor, selected } from '../dashboard-links.ts'
 
 const app = await startApp()
-const selected = '/app/links/selected'
-const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
-
-async function newEditor() {
-  const { browser, ...place } = await newOwner(app)
-  const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
-  const ask = async (form: Form, ...links: Json[]) => browser.post(selected, { ...rows(...links), ...form })
-  return { ...place, browser, shown, ask }
-}
 
 test('the menu of the list has all actions', async () => {
-  const { link, browser } = await newEditor()
+  const { link, browser } = await newEditor(app)
   await link()
   const { text } = await browser.open('/app/links')
   for (const label of ['Dates and limits…', 'Replace in destinations…', 'Forward query strings', 'Archive']) {
@@ -27,7 +19,7 @@ test('the menu of the list has all actions', async () => {
 
 describe('dates and limits', () => {
   test('are set or removed; empty ones stay, and links whose period would be empty are left out', async () => {
-    const { link, browser, shown, ask } = await newEditor()
+    const { link, browser, shown, ask } = await newEditor(app)
     const ended = await link({ active_period_end_at: '2030-01-01 00:00', clicks_limit: 5 })
     const [open, limited] = [await link(), await link({ clicks_limit: 9 })]
     const { page, status } = await ask({ what: 'limit' }, ended, open, limited)
@@ -46,7 +38,7 @@ describe('dates and limits', () => {
   })
 
   test('need a value, and show each error next to its control', async () => {
-    const { link, browser, shown, ask } = await newEditor()
+    const { link, browser, shown, ask } = await newEditor(app)
     const one = await link()
     const { page } = await ask({ what: 'limit' }, one)
     for (const [sent, name, words] of [
@@ -70,7 +62,7 @@ describe('dates and limits', () => {
 })
 
 test('query strings of visitors are forwarded, or no longer', async () => {
-  const { link, browser, shown, ask } = await newEditor()
+  const { link, browser, shown, ask } = await newEditor(app)
   const [one, two] = [await link(), await link({ forward_query: true })]
   const said = async (what: string, ...links: Json[]) =>
     (await browser.after(await ask({ what }, ...links))).said.join()
@@ -84,7 +76,7 @@ test('query strings of visitors are forwarded, or no longer', async () => {
 
 describe('text in destinations', () => {
   test('is replaced after a preview of all changes, unchanged and impossible links', async () => {
-    const { domain, link, browser, shown, ask } = await newEditor()
+    const { domain, link, browser, shown, ask } = await newEditor(app)
     const [first, second, other, looping] = [
       await link({ url: 'https://old.acme.com/a?x=old.acme.com' }),
       await link({ url: 'https://old.acme.com/b' }),
@@ -117,7 +109,7 @@ describe('text in destinations', () => {
   })
 
   test('is replaced only in the query string, or removed', async () => {
-    const { link, browser, shown, ask } = await newEditor()
+    const { link, browser, shown, ask } = await newEditor(app)
     const one = await link({ url: 'https://spring.com/spring?utm_campaign=spring&a=1#spring' })
     const confirm = async (form: Form) => browser.after(await ask({ what: 'replace', confirmed: 'true', ...form }, one))
     const { page } = await ask({ what: 'replace', find: 'spring.com', replace: 'spring.con', part: 'host' }, one)
@@ -130,7 +122,7 @@ describe('text in destinations', () => {
   })
 
   test('has errors next to its controls, and stays with the selected links if nothing would change', async () => {
-    const { link, browser, ask } = await newEditor()
+    const { link, browser, ask } = await newEditor(app)
     const one = await link()
     const { page } = await ask({ what: 'replace' }, one)
     for (const [sent, name, words] of [
@@ -156,7 +148,7 @@ describe('text in destinations', () => {
 })
 
 test('the bar, each question and an empty list offer to include archived links', async () => {
-  const { browser, link, shown } = await newEditor()
+  const { browser, link, shown } = await newEditor(app)
   const links = [await link({ url: 'https://old.acme.com/1' }), await link({ url: 'https://old.acme.com/2' })]
   const archived = await link({ url: 'https://old.acme.com/3', archived: true })
   const next = '/app/links?search=old'

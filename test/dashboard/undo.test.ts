@@ -103,16 +103,6 @@ test('names the field that was changed again by its label', async () => {
   assert.ok(page.links.includes('/app/tags'))
 })
 
-test('undoes nothing of another account', async () => {
-  const [mine, theirs] = [await newOwner(app), await newOwner(app)]
-  const { id } = await theirs.link({ title: 'Theirs' })
-  const [event] = (await theirs.send('GET', '/events?sort=desc')).body.data
-  const { status } = await mine.browser.post('/app/history/undo', { event: String(event.id) })
-  assert.equal(status, 404)
-  await mine.browser.post('/app/history/undo', { batch: event.batch_id })
-  assert.equal((await theirs.send('GET', `/links/${id}`)).body.data.title, 'Theirs')
-})
-
 test('rejects a batch with control characters or too many characters', async () => {
   const { browser } = await newOwner(app)
   for (const batch of ['a\0b', 'a'.repeat(1_000)]) {
