@@ -13,7 +13,7 @@ export interface Call {
   readonly form: string
 }
 
-/** Returns the host and the headers of an API call. */
+/** Returns the host and headers for an API call. */
 export function withKey(secret: string): Pick<Call, 'host' | 'head'> {
   return { host: '127.0.0.1', head: `Authorization: Bearer ${secret}\r\n` }
 }

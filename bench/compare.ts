@@ -98,7 +98,7 @@ const operations: Readonly<Record<string, Operation>> = {
   },
 }
 
-/** Returns the ids of a hundred links. */
+/** Returns a hundred link ids. */
 function hundred(n: number): number[] {
   return Array.from({ length: 100 }, (_, at) => 1 + ((100 * n + at) % links))
 }

@@ -14,9 +14,9 @@ export interface CaseFigures {
   readonly records: number
   readonly waymark: Reading
   readonly raw: Reading
-  /** Requests per second of Waymark divided by those of the raw server in the same round. */
+  /** Requests per second, divided by the raw server's in the same round. */
   readonly rateRatio: number
-  /** CPU time per request of the raw server divided by that of Waymark in the same round. */
+  /** The raw server's CPU time per request, divided by Waymark's in the same round. */
   readonly cpuRatio: number
   /** The longest event-loop ticks in milliseconds, medians of the rounds. */
   readonly tick: { readonly waymark: number; readonly raw: number }
@@ -37,7 +37,7 @@ export interface ShareFigures {
   readonly name: string
   readonly title: string
   readonly records: number
-  /** Requests per second divided by those of the other case, and the inverse for CPU time. */
+  /** Requests per second divided by the other case's, and the inverse for CPU time. */
   readonly rate: number
   readonly cpu: number
 }

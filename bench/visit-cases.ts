@@ -18,7 +18,7 @@ const languages = ['en-US,en;q=0.9', 'de-DE,de;q=0.9,en;q=0.8', 'fr-FR,fr;q=0.9'
 const referrers = ['', '', 'https://news.example/', 'https://mail.example/', 'https://social.example/feed']
 const versions = Array.from({ length: 20 }, (_, at) => 125 + at)
 
-/** Request headers of a hundred browsers in several languages. */
+/** Request headers for a hundred browsers in several languages. */
 export const browserHeads: readonly string[] = systems.flatMap((system, at) =>
   versions.map((version) => {
     const tail = 'AppleWebKit/537.36 (KHTML, like Gecko)'

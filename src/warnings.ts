@@ -1,4 +1,4 @@
-/** What the server notices while it saves, and the user may not want. A warning never changes what is stored. */
+/** Facts about saved values that the user may not want. A warning never changes what is stored. */
 import { fill, type ParamsIn } from './violations.ts'
 
 /** The messages by code: a sentence for the API and commands, and one for pages. A single sentence is for both. */

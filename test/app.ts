@@ -70,21 +70,21 @@ export interface TestApp {
   readonly listener: Listener
   /** For routes that the test adds. */
   readonly router: Router
-  /** What was counted of its requests. */
+  /** Counts of its requests. */
   readonly measured: App['measured']
-  /** The port of its ops listener. */
+  /** Its ops port. */
   readonly opsPort: number
   readonly logs: LogLine[]
   createAccount(): Promise<number>
   createKey(options?: KeyOptions): Promise<string>
-  /** The whole record as well, for what needs its id. */
+  /** The whole record, for tests that need its id. */
   issueKey(options?: KeyOptions): Promise<IssuedKey>
   revokeKey(key: Pick<Key, 'id' | 'account_id'>): Promise<void>
-  /** Sends a request with the app's own key, unless told otherwise, and checks what every answer must be. */
+  /** Sends a request with the app's own key, unless told otherwise, and checks the rules of every response. */
   send(method: string, path: string, request?: Request): Promise<Answer>
-  /** Asks the visitors' listener for a URL such as `http://go.acme.com/summer`, as a browser does. */
+  /** Asks the redirect server for a URL such as `http://go.acme.com/summer`, as a browser does. */
   visit(url: string, request?: VisitRequest): Promise<Answer>
-  /** The port of the visitors' listener. */
+  /** The port of the redirect server. */
   readonly visitPort: number
   readonly directory: App['directory']
   readonly actions: App['actions']

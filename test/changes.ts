@@ -36,7 +36,7 @@ export interface Prepared {
   readonly input?: string
 }
 
-/** A change of records. Its names are those of an operation, a form and a command. */
+/** A change of records. It is named after an operation, a form and a command. */
 export interface Change {
   readonly operation?: string
   readonly form?: string

@@ -75,7 +75,7 @@ const quiet = [
 ]
 
 interface Tar {
-  /** Unpacks what is written to it into the folder. */
+  /** Unpacks written bytes into the folder. */
   extract(folder: string, options: { readonly chown: boolean }): NodeJS.WritableStream
 }
 

@@ -1,4 +1,4 @@
-/** Finds the forms of all pages that a person can reach. */
+/** Finds all forms that a person can reach. */
 import assert from 'node:assert/strict'
 import type { TestApp } from './app.ts'
 import type { Browser, Form, Page } from './dashboard.ts'
@@ -10,7 +10,7 @@ export interface FoundForm {
   readonly fields: Form
 }
 
-/** Returns the forms of a page, once for each button with a name. */
+/** Returns a page's forms, once for each button with a name. */
 function formsOn(page: Page): FoundForm[] {
   const buttons = allOf(page.root, 'button').filter(({ attributes }) => attributes.get('type') !== 'button')
   const posted = allOf(page.root, 'form', { method: 'post' })

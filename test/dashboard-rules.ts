@@ -26,7 +26,7 @@ export class RuleForms {
   }
 }
 
-/** A form, after the buttons that were pressed. */
+/** A form, after pressed buttons. */
 export class RuleForm {
   page: Page
   readonly action: string
@@ -46,7 +46,7 @@ export class RuleForm {
     this.page = page
   }
 
-  /** Saves, and returns the rules that were stored. */
+  /** Saves, and returns the stored rules. */
   async save(typed: Typed = {}): Promise<Json> {
     const { status, headers, text } = await this.#submit(typed)
     assert.equal(status, 303, text)

@@ -230,7 +230,7 @@ export class Page {
     return all.map(textOf)
   }
 
-  /** The targets of all links. */
+  /** All link targets. */
   get links(): string[] {
     return allOf(this.root, 'a').flatMap(({ attributes }) => attributes.get('href') ?? [])
   }

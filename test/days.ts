@@ -23,7 +23,7 @@ export function dayOf(date: string): number {
   return Date.parse(date) / 86_400_000
 }
 
-/** One click. Missing values of a human click are unknown. */
+/** One click. Its missing values are unknown if it is human. */
 export interface TestClick {
   readonly hour: number
   readonly kind: 'people' | 'bots' | 'previews'

@@ -26,7 +26,7 @@ export interface LoggedEvent {
   readonly kind: Kind
   readonly action: string
   readonly name: string
-  /** The kind and the id of the record. */
+  /** The record's kind and id. */
   readonly record: string
   readonly requestId: string | null
   readonly changes: Readonly<Record<string, readonly [Json, Json]>>
@@ -53,7 +53,7 @@ export async function readEvents(
   })
 }
 
-/** Values by the kind and the id of a record. */
+/** Values by a record's kind and id. */
 export type State = Map<string, Readonly<Record<string, Json>>>
 
 /**
@@ -92,7 +92,7 @@ function renameTag(state: State, from: Json, to: Json): void {
   }
 }
 
-/** Returns the records as the API shows them, without fields that no event has. Checks the totals of the lists. */
+/** Returns the records as the API shows them, without fields that no event has. Checks the list totals. */
 export async function readRecords(server: VisitedServer): Promise<State> {
   const state: State = new Map()
   for (const kind of recordKinds) {

@@ -126,7 +126,7 @@ test('returns 503 for records on a damaged page only, and keeps the file', async
   const stored: number[] = []
   await storeUntilRefused(first, stored, 60)
   await first.end('SIGTERM')
-  // Only the row of the domain has its name twice in a row, not its event.
+  // Only the domain's row has its name twice in a row, not its event.
   damage(path, 'n30.example.comn30.example.com')
   const { length } = readFileSync(path)
 

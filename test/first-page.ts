@@ -1,6 +1,6 @@
 import type { PageRequest } from '../src/storage/port.ts'
 
-/** The request for the first page of all domains or spaces. */
+/** The request for the first page with all domains or spaces. */
 export const firstPage = {
   search: [],
   searchIn: ['name'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 
 export interface Element {
   readonly name: string
-  /** An attribute without a value has the empty one. */
+  /** An attribute without a value is empty. */
   readonly attributes: ReadonlyMap<string, string>
   readonly children: (Element | string)[]
   readonly parent: Element | null
@@ -50,7 +50,7 @@ const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 const attribute = /\s+([a-zA-Z][a-zA-Z0-9-]*)(?:="([^"<>]*)")?/g
 const token = new RegExp(`<(?:/([a-z][a-z0-9]*)|([a-z][a-z0-9]*)((?:${attribute.source})*)\\s*(/?))>|[^<>]+`, 'y')
 
-/** Reads a whole document. Throws if it is not well-formed, or lacks what every page has. */
+/** Reads a whole document. Throws if it is not well-formed, or lacks a required part. */
 export function readHtml(source: string): Element {
   const doctype = '<!doctype html>\n'
   assert.ok(source.startsWith(doctype), 'the document has no doctype')
@@ -144,7 +144,7 @@ export function shapeOf({ name, attributes, children }: Element): string {
   return `<${[name, ...attributes.keys()].join(' ')}>${inner}</>`
 }
 
-/** Checks what holds for every document, as far as its style and scripts do not matter. */
+/** Checks the rules of every document, as far as its style and scripts do not matter. */
 function checkDocument(root: Element): void {
   const all = elementsIn(root)
   for (const once of ['head', 'title', 'body', 'main', 'h1']) {

@@ -9,7 +9,7 @@ export interface ReadFile {
   readonly columns: readonly FileColumn[]
   readonly rows: readonly FileRow[]
   readonly cells: readonly (readonly string[] | null)[]
-  /** At the addresses of their links, as the plan stores them. */
+  /** At the link addresses, as the plan stores them. */
   readonly clicks: readonly Omit<FileClicks, 'reference'>[]
 }
 

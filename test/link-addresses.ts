@@ -5,7 +5,7 @@ import type { Place } from './links-api.ts'
 
 export const destination = 'https://acme.com/'
 
-/** Returns functions that change and visit the addresses of an account's links. */
+/** Returns functions that change and visit link addresses of an account. */
 export function addressesIn(app: TestApp, place: Place) {
   const { send, stored } = place
   const addressesOf = ({ id }: Json) => `/links/${id}/addresses`

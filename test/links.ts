@@ -55,7 +55,7 @@ export function insertLink(
   return insert(db, actor, { ...values, domain_id: domain.id, ...(history && { history }) }, linkRules.shortUrl)
 }
 
-/** Stores the main addresses of links that were stored without the batch engine. */
+/** Stores main addresses for links stored without the batch engine. */
 const missingAddresses = query
   .insertInto('addresses')
   .columns(['account_id', 'link_id', 'domain_id', 'alias', 'alias_folded', 'exact', 'legacy', 'created_at', 'main'])
@@ -98,7 +98,7 @@ const plainColumns = { ...plainFields, disabled: 0, forward_query: 0, archived: 
 /** The columns that tests set. */
 export type LinkColumns = Pick<Row<'links'>, keyof typeof plainColumns>
 
-/** Sets columns of a link, and resets the other columns of `LinkColumns`. */
+/** Sets a link's columns, and resets the other columns of `LinkColumns`. */
 export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>): Promise<void> {
   await db.execute(
     query
@@ -116,7 +116,7 @@ export async function setAlias(db: Db, id: number, alias: string): Promise<void>
   await db.execute(edit(id, columns))
 }
 
-/** Changes columns of a link, as an edit does. */
+/** Changes a link's columns, as an edit does. */
 function edit(id: number, columns: Partial<Row<'links'>>) {
   const revision = sql<number>`revision + 1`
   return query

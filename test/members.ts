@@ -10,7 +10,7 @@ export interface MemberOptions {
   readonly name?: string
   readonly role?: Role
   readonly email?: string | null
-  /** A person who is in other accounts; a new one by default. */
+  /** A person from other accounts; by default a new one. */
   readonly person?: number
 }
 

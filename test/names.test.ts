@@ -11,7 +11,7 @@ import { Browser, signedInMember } from './dashboard.ts'
 import { newMember } from './members.ts'
 import { queryAt } from './visited-server.ts'
 
-/** Returns the names of the tables in whose rows a word appears, in any spelling. */
+/** Returns the tables in whose rows a word appears, in any spelling. */
 async function tablesWith(app: TestApp, word: string): Promise<string[]> {
   const { location } = app.storage
   const isSqlite = location.engine === 'sqlite'

@@ -163,7 +163,7 @@ export async function startSignIn(
   return { app, provider }
 }
 
-/** Starts a sign-in, and returns where the browser is sent. `query` is that of the start. */
+/** Starts a sign-in, and returns where the browser is sent. `query` belongs to the start. */
 export async function startAt(browser: Browser, query = ''): Promise<string> {
   const { status, headers, text } = await browser.get(`/app/sign-in/oidc${query}`, { headers: sameOrigin })
   assert.equal(status, 302, text)

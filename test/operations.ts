@@ -1,6 +1,6 @@
 /**
  * Everything that programs and people can do: the operations of the API by scope, the pages and forms of the dashboard by
- * role, and what changes no record. `changes.ts` has what changes one. The tables are written by hand from the contract,
+ * role, and entries that change no record. `changes.ts` has what changes one. The tables are written by hand from the contract,
  * and `operations.test.ts` fails if an entry is missing.
  */
 const words = (text: string) => text.trim().split(/\s+/)

@@ -11,7 +11,7 @@ import { runs } from './runs.ts'
 
 interface Step {
   readonly method: string
-  /** `:id` is replaced by the id of a record that exists or was deleted, and `:newest` by the newest one. */
+  /** `:id` is replaced by a record's id, which may be deleted, and `:newest` by the newest one. */
   readonly path: string
   /** Chooses the record. */
   readonly pick?: number
@@ -305,7 +305,7 @@ test('returns the same responses on SQLite and PostgreSQL', async () => {
     if (status === 201) count(path, JSON.parse(String(one?.text)).data)
     if (method !== 'GET' && /links|tags/.test(path)) await alignIds()
   }
-  // PostgreSQL does not assign the ids of rows again that a transaction took back, such as those of a rejected bulk request.
+  // PostgreSQL does not assign the ids of rows again that a transaction took back, such as after a rejected bulk request.
   const alignIds = async () => {
     const tables = ['links', 'tags', 'addresses'] as const
     const sequences = tables.map((table) =>

@@ -1,4 +1,4 @@
-/** What is deleted permanently is nowhere in the database any more, except for what docs/privacy.md names. */
+/** Permanently deleted data is nowhere in the database, with the exceptions in docs/privacy.md. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -40,7 +40,7 @@ async function contentOf({ storage }: TestApp): Promise<Buffer> {
     const all = await rows<{ row: string }>(postgres, sql`select t::text as row from ${sql.table(name)} t`)
     text.push(...all.map(({ row }) => row))
   }
-  // Quotes are doubled in the text of a row.
+  // Quotes are doubled in a row's text.
   return Buffer.from(text.join('\n').replaceAll('""', '"'))
 }
 
@@ -83,7 +83,7 @@ async function newLinks(app: TestApp) {
   }
 }
 
-/** Clicks on a link, and returns the stored row of its day. */
+/** Clicks on a link, and returns its stored day. */
 async function clickedDay(app: TestApp, { id, short_url }: Json): Promise<string> {
   const { status } = await app.visit(short_url, { headers: { referer: `https://${fresh('referrer')}.example/` } })
   assert.equal(status, 302)

@@ -108,7 +108,7 @@ test('pages and forms are forbidden for roles below that of the table, which tak
   await fc.assert(inAnyOrder, { numRuns: runs(2, 1), endOnFailure: true })
 })
 
-/** Returns the lowest role for a form, by what it changes. */
+/** Returns the lowest role for a form, by its change. */
 function neededFor({ action, fields }: FoundForm, events: readonly Json[]): Role {
   if (action === '/app/links/selected') return fields.what === 'compare' ? 'viewer' : 'editor'
   if (action === '/app/history/undo') {
@@ -151,7 +151,7 @@ async function postForbidden(
   return forbidden.length
 }
 
-/** Posts the forms that the person has found, but those that end their access or that of others. */
+/** Posts the forms that the person has found, except forms that end anyone's access. */
 async function postFound({ role, browser, found }: Person): Promise<void> {
   const posted = found.filter(({ action }) => !endsSession.test(action) && !/^\/app\/(?:people|profile)\//.test(action))
   for (const { action, fields } of posted) {
@@ -260,7 +260,7 @@ for (const [kind, needed] of [
 
 const words = (text: string) => text.trim().split(/\s+/)
 
-/** The scopes that members of each role can give to keys, in addition to those of the roles before. */
+/** The scopes that members of each role can give to keys, in addition to the scopes of lower roles. */
 const keyScopes: Readonly<Record<Role, readonly string[]>> = {
   viewer: words('domains:read spaces:read tags:read links:read stats:read events:read members:read imports:read'),
   editor: words('spaces:write tags:write links:write imports:write'),

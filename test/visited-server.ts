@@ -89,7 +89,7 @@ export async function storedClicks(variables: Variables, link: number): Promise<
   return Number(row?.clicks)
 }
 
-/** Returns the stored human clicks of a link by rule. */
+/** Returns a link's stored human clicks by rule. */
 export async function storedRules(variables: Variables, link: number): Promise<Breakdown> {
   const [hours, breakdowns] = ['hours', 'breakdowns'].map((column) => `cast(${column} as text) as ${column}`)
   const days = `select ${hours}, ${breakdowns} from click_days where scope = ${clickLevels.link} and id = ${link}`

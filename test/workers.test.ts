@@ -36,7 +36,7 @@ async function untilAnswered(server: RunningServer, count: number): Promise<numb
   return answering(server)
 }
 
-/** Stores spaces while `work` runs, and some before it. Returns the ids of the acknowledged spaces. */
+/** Stores spaces while `work` runs, and some before it. Returns the acknowledged ids. */
 async function storeDuring(server: RunningServer, work: (acknowledged: readonly number[]) => Promise<void>) {
   const acknowledged: number[] = []
   let isOver = false
@@ -121,7 +121,7 @@ test('loses no acknowledged write when a worker is killed, doubles the pause of 
   const third = (await untilAnswered(server, 4)).at(-1) as number
   for (const pid of [third, other]) process.kill(pid, 'SIGKILL')
   const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(other)]
-  // The one that died last was the last that listened.
+  // The last worker that died was the last that listened.
   const possible = [[0, 100], [2 * pause, 0], ...(mayBeReset(startsAfter) ? [[100, 0]] : [])]
   assert.ok(
     possible.some((each) => String(each) === String(pauses)),

@@ -49,7 +49,7 @@ export type ActorKind = (typeof actorKinds)[number]
 export interface Identity {
   readonly account: number
   readonly kind: ActorKind
-  /** The id of the key or the member; null for the other kinds. */
+  /** The key or member id; null for the other kinds. */
   readonly id: number | null
   readonly name: string
   readonly scopes: readonly Scope[]

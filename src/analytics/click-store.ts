@@ -28,7 +28,7 @@ import {
 /** Clicks of one link at one time, of the same visitor. More than one only if the visitor is unknown. */
 export interface Click {
   readonly link: number
-  /** The visited address of the link. Days of earlier versions lack it for the main one. */
+  /** The visited address. Days of earlier versions lack it for the main one. */
   readonly addressId?: number | null
   /** Unix milliseconds. For private visits the start of the hour, and `seenMs` is the visit's time. */
   readonly atMs: number

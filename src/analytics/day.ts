@@ -211,7 +211,7 @@ export interface DayJson {
 /** The keys of null and `other`. Values are not empty. Keys of values that start like the second have it twice. */
 const [unknownKey, otherKey] = ['', '…']
 
-/** Returns the day as columns of its row. */
+/** Returns the day's columns. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
   const lists = dimensions.map((each) => encodeBreakdown(stored(each, breakdowns[each])))

@@ -56,7 +56,7 @@ export async function saveDeletedTotals(tx: Db, links: readonly DeletedTotals[])
   }
 }
 
-/** Takes the clicks of those links that are deleted out of all totals, in the background, until the links return. */
+/** Takes the clicks of deleted links out of all totals, in the background, until the links return. */
 export async function uncountDeleted(tx: Db, ids: readonly number[]): Promise<void> {
   const deleted = await lockDeletedTotals(tx, ids)
   const uncounted = [...deleted.values()].map(({ deletion: { event, kept }, ...totals }) => {
@@ -66,7 +66,7 @@ export async function uncountDeleted(tx: Db, ids: readonly number[]): Promise<vo
   await queueClickMoves(tx, [...deleted.keys()])
 }
 
-/** Makes the background move the clicks of links into or out of totals. */
+/** Makes the background move link clicks into or out of totals. */
 export async function queueClickMoves(tx: Db, links: readonly number[]): Promise<void> {
   for (const some of parts(links)) {
     const insertion = query.insertInto('click_moves').values(some.map((link_id) => ({ link_id })))

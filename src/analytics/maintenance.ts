@@ -117,7 +117,7 @@ export class ClickMaintenance {
     return true
   }
 
-  /** Deletes the clicks of records that nothing can restore, and overwrites deleted rows. */
+  /** Deletes clicks whose records nothing can restore, and overwrites deleted rows. */
   async erase(): Promise<void> {
     await this.deleteRemoved()
     // If this fails, the rows are deleted nevertheless.

@@ -123,7 +123,7 @@ export interface RecentCursor {
 /** By account, the cursor after which days are included in the clicks of the last 30 days: see `recent.ts`. */
 export type RecentCursors = ReadonlyMap<number, RecentCursor>
 
-/** Locks all days of accounts. */
+/** Locks accounts with all their days. */
 export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<RecentCursors> {
   const cursors = new Map<number, RecentCursor>()
   for (const some of parts([...new Set(ids)].sort((a, b) => a - b))) {

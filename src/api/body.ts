@@ -45,7 +45,7 @@ function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): P
   return type === null || type instanceof Failure ? type : parsers[type]
 }
 
-/** Returns the media type of the body among those that are accepted, or null if there is no body. */
+/** Returns the accepted media type of the body, or null if there is no body. */
 function parseMediaType<Type extends string>(
   headers: IncomingHttpHeaders,
   media: readonly Type[],

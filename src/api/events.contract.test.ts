@@ -11,7 +11,7 @@ import { query } from '../storage/schema.ts'
 
 const app = await startApp()
 
-/** Deletes the events that are not of the test, such as those of keys. */
+/** Deletes events of other tests, such as key events. */
 const deletion = (account: number) => query.deleteFrom('events').where('account_id', '=', account)
 
 /** Creates an account without events. `list` returns the record ids of the events that a query finds. */

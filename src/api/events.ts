@@ -139,7 +139,7 @@ export const reverseEvents: Operation = {
 
 const unknownBatch = new Refusal('not_allowed', { options: 'the batch_id of an event' }).at('batch_id')
 
-/** Returns the row of an event. Its status is that of a separate request. */
+/** Returns the row of an event. Its status is the same as for a separate request. */
 function rowOf({ event, failure }: ReversedEvent, index: number): object {
   const { id, action } = event
   if (failure === null) return { index, id, status: action === 'created' || action === 'restored' ? 204 : 200 }

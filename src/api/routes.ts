@@ -111,7 +111,7 @@ export const missingKey = new Failure(
 )
 const emptyHeader = new Failure('invalid_api_key', 'The Authorization header holds no API key.')
 
-/** Returns the public address of the API for links in responses, without a trailing slash. */
+/** Returns the public URL of the API for links in responses, without a trailing slash. */
 export type PublicUrl = (exchange: Exchange) => string
 
 /** Returns `baseUrl` for every request, or if it is null, the address that the request was sent to. */
@@ -174,7 +174,7 @@ interface Stores<Shown> extends Partial<Pick<ResourceHandlers<Shown>, 'warnings'
   onStored?(record: Shown, exchange: Exchange): unknown
 }
 
-/** Adds the operation that stores a record: see `ResourceHandlers`. Its path is that of the list. */
+/** Adds the operation that stores a record: see `ResourceHandlers`. Its path is the list's. */
 export function storeRoute<Shown extends { readonly id: number }>(
   api: Api,
   idempotentRequests: IdempotentRequests,

@@ -57,7 +57,7 @@ export interface Shared {
   readonly semaphores: Semaphores
 }
 
-/** How often a server deletes what is stored for too long. Milliseconds. */
+/** How often a server deletes expired data. Milliseconds. */
 const retentionMs = 60_000
 
 /** Browsers use only HTTPS for this host, but not for its subdomains, for a year (RFC 6797). */
@@ -142,7 +142,7 @@ function buildListener(
   })
 }
 
-/** Returns what changes of records mean for this process, which redirects by the new values immediately. */
+/** Returns how this process reacts to changed records, which redirects by the new values immediately. */
 function effectsOn({ directory, clicks }: Shared) {
   return {
     onChange: (id: number, domain: number, alias: string) => {

@@ -46,7 +46,7 @@ export const accountCommands = {
   }),
 }
 
-/** Returns the operator who runs this command on an account, by the name of their user on this machine. */
+/** Returns the operator who runs this command on an account, by their user name on this machine. */
 export function operator(account: number): Actor {
   return commandActor(account, userName())
 }
@@ -76,7 +76,7 @@ export function accountCommand<const A extends Arguments>(
   })
 }
 
-/** Returns this account's ID, by default that of the only account. Throws `StartupFailure` or `WrongUse` otherwise. */
+/** Returns this account's ID, by default the only one. Throws `StartupFailure` or `WrongUse` otherwise. */
 export async function chooseAccount(db: Db, id: number | undefined): Promise<number> {
   if (id !== undefined) return existingAccount(db, id)
   const [account, ...others] = await listAccounts(db)

@@ -15,7 +15,7 @@ export async function openActions(db: Storage) {
     ...{ shortUrl: await ownShortUrls(db), urlSchemes: readUrlSchemes(), hashes: passwordSemaphores().hashes },
     onChange: () => undefined,
     onDomainChange: async () => undefined,
-    // The clicks are in the server. Its maintenance deletes those of permanently deleted records.
+    // The clicks are in the server. Its maintenance deletes them for permanently deleted records.
     flush: async () => undefined,
     erase: () => scrub(db.location, 'events').catch(() => undefined),
     jobs,

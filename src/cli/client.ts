@@ -36,7 +36,7 @@ interface Answer<T> {
   readonly meta: Readonly<Record<string, unknown>>
 }
 
-/** The largest page of a list. */
+/** The largest list page. */
 const maxPage = 100
 
 export class Client {
@@ -94,7 +94,7 @@ export class Client {
     for (let page = 1; ; page++) {
       const asked = { ...fields, per_page: String(per_page), page: String(page) }
       const { data, meta } = await this.call<T[]>(operation, { ...request, fields: asked })
-      // A record that is stored meanwhile moves the others to later pages.
+      // A record stored meanwhile moves the others to later pages.
       for (const row of data) rows.set(row.id, row)
       if (rows.size < limit && data.length === per_page) continue
       const { total, total_is_exact } = meta as { readonly total: number; readonly total_is_exact: boolean }

@@ -23,7 +23,7 @@ const singular: Readonly<Record<string, string>> = { tags: 'tag', columns: 'colu
 
 type FieldOptions = Readonly<Record<string, Argument<string | undefined>>>
 
-/** Returns an option for each field of the form, except for these. */
+/** Returns an option for each form field, except for these. */
 export function formOptions({ fields }: Form<unknown>, except: readonly string[] = []): FieldOptions {
   const entries = Object.entries<Field<unknown>>(fields).filter(([name]) => !except.includes(name))
   return Object.fromEntries(entries.map(([name, field]) => [optionName(name), fieldOption(name, field, fields)]))

@@ -27,7 +27,7 @@ const historyCommand = listCommand<Event>({
   print: async (events, client) => eventTable(events, await readNames(client, events)),
 })
 
-/** Returns the function that finds the names of the spaces and domains to which events refer. */
+/** Returns the function that names the spaces and domains to which events refer. */
 async function readNames(client: Client, events: readonly Event[]): Promise<FindName> {
   const names = new Map<string, string | undefined>()
   for (const { record, changes } of events) {

@@ -77,7 +77,7 @@ function countTable<Name extends string>(
   return table([[title, 'COUNT', ''], ...all.map(([name, count]) => [name, formatCount(count), names[name as Name]])])
 }
 
-/** `zone` is that of times without one. */
+/** `zone` is for times without one. */
 function describeFigures(record: Import, zone: string | null): string {
   const { exact, case_insensitive, new_tags, clicks, click_days, first_link_at, last_link_at } = record
   const spelling = exact === 0 ? '' : ` (${formatCount(exact)} case-sensitive)`
@@ -126,7 +126,7 @@ async function describeSamples(context: ReportContext, id: number): Promise<stri
   const lines = samples.map(({ row, stored }) => {
     const { fields, created_at, clicks } = stored.content
     const texts = [shorten(fields.title || '-'), shorten(fields.tags || '-'), created_at?.slice(0, 10) ?? '-']
-    // Updates leave the clicks of their links alone.
+    // Updates don't change clicks.
     const count = clicks === null || row.outcome === 'update' ? '-' : formatCount(clicks)
     return [String(row.id), describeAddresses(row), fields.url ?? '-', ...texts, count]
   })

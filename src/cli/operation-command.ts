@@ -25,9 +25,9 @@ interface Declared<R, T> {
   readonly json?: string
   /** Returns the question to confirm. */
   readonly confirm?: (record: R, fields: Fields, client: Client) => string | Promise<string>
-  /** What is printed if it is not confirmed. */
+  /** The output if it is not confirmed. */
   readonly declined?: string
-  /** Returns what is printed. `data` is the record if the response has none. */
+  /** Returns the output. `data` is the record if the response has none. */
   readonly print: (data: T, record: R, client: Client) => string | Promise<string>
   /** Runs before anything is printed. */
   readonly after?: (data: T, terminal: Terminal) => Promise<void>
@@ -77,7 +77,7 @@ function withoutFields({ fields, ...form }: Form<unknown>, except: readonly stri
 interface DeclaredList<R, Row> extends Pick<Declared<R, Row>, 'subject' | 'arguments' | 'except'> {
   readonly summary: string
   readonly operation: Operation
-  /** What is listed, for the note about further rows. */
+  /** The plural of the records, for the note about further rows. */
   readonly name: string
   /** Returns fields that no option has. */
   readonly fields?: (client: Client, values: Readonly<Record<string, unknown>>) => Promise<Fields>

@@ -120,7 +120,7 @@ export async function chooseMember(client: Client, reference: string, label = 'M
 
 const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag', into: 'tag' } as const
 
-/** Replaces the names of domains, spaces and tags by their ids. An empty value clears a field, and 0 means no space. */
+/** Replaces names by ids, for domains, spaces and tags. An empty value clears a field, and 0 means no space. */
 export async function withIds(client: Client, fields: Fields): Promise<Fields> {
   const replaced: Record<string, unknown> = { ...fields }
   for (const [field, kind] of Object.entries(references)) {

@@ -1,4 +1,4 @@
-/** What sentences about changes need: the events of a batch, and the names of records that exist. */
+/** What sentences about changes need: the events of a batch, and the names of existing records. */
 import { type Actor, allows } from '../access/actor.ts'
 import { domainRecords } from '../domains/store.ts'
 import { countTypes, readBatchEnd, type StoredEvent, sumCounts } from '../events/store.ts'
@@ -11,7 +11,7 @@ import type { Db } from '../storage/port.ts'
 import { tagRecords } from '../tags/store.ts'
 import { type Batch, type ChangeContext, type KnownRecord, keyRecord } from './parts/changes.ts'
 
-/** Loads what is said about a batch, and counts its events up to `most`. */
+/** Loads the facts about a batch, and counts its events up to `most`. */
 export async function loadBatch(db: Db, account: number, id: string, most = Number.POSITIVE_INFINITY): Promise<Batch> {
   const counts = await countTypes(db, account, id, Date.now(), most + 1)
   const ends = (['asc', 'desc'] as const).map((order) => readBatchEnd(db, account, id, order, sampleSize))
@@ -25,7 +25,7 @@ interface Source {
   readonly timeZone: string
 }
 
-/** Loads the names of the records to which events refer. Keys are known only to those who may see them. */
+/** Names the records to which events refer. Keys are known only to those who may see them. */
 export async function loadChangeContext(
   { storage, shortUrl, timeZone }: Source,
   viewer: Actor,

@@ -47,7 +47,7 @@ test('imports 493 of 500 rows, tags and finds 197 on a dark phone', { skip }, as
   assert.deepEqual(complaints, [])
 })
 
-/** Imports 500 rows from the first screen, and leaves out those with errors. */
+/** Imports 500 rows from the first screen, and leaves out invalid ones. */
 async function imports(page: Page, shot: (step: string) => Promise<void>): Promise<void> {
   const rows = Array.from({ length: 500 }, (_, n) => {
     const season = n >= 200 ? 'autumn' : 'spring'

@@ -11,7 +11,7 @@ import type { Column } from './parts/table.ts'
 import type { WarningNotes } from './parts/warnings.ts'
 import type { RecordForms } from './record-forms.ts'
 
-/** The clicks are those of the last 30 days; null if there are too many links to add them up. */
+/** Clicks in the last 30 days; null if there are too many links to add them up. */
 export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number | null }
 
 interface GroupRow {
@@ -38,9 +38,9 @@ export interface Group<Row extends GroupRow> extends Omit<RecordForms<Row>, 'new
   readonly heading: (row: Row) => Html
   /** Renders the second line of a row, under the name. */
   readonly underName?: (row: Row, viewer: Viewer) => Html
-  /** Returns the columns of a page of the list, between the name and the creation time. */
+  /** Returns the columns of a list page, between the name and the creation time. */
   readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
-  /** Returns the number of links of a tag. */
+  /** Returns how many links a tag has. */
   readonly linksOf?: (row: Row) => number
   /** Returns the query of the form for a new link in the group. */
   readonly newLinkQuery?: (row: Row) => Readonly<Record<string, string>>

@@ -53,7 +53,7 @@ async function visit(path: string, options: BrowserContextOptions = {}) {
   return opened
 }
 
-/** Returns the aliases, tags and statuses that are cut or are outside of their cell. */
+/** Returns the aliases, tags and statuses cut off or outside of their cell. */
 function cutTexts(page: Page): Promise<string[]> {
   return page.evaluate(`[...document.querySelectorAll('a.short-url, .path, .chips li, tbody .state')].flatMap((element) => {
     const range = document.createRange()

@@ -26,7 +26,7 @@ export async function countArchived(storage: Storage, account: number, list: Lis
   return (await listLinks(storage, account, { ...request, limit: 1 })).total
 }
 
-/** Returns a number of links with a hash of some: what a form carries so that people change only what they have seen. */
+/** Returns a number of links with a hash of some. A form has it so that people change only links that they have seen. */
 export function fingerprint(links: readonly { readonly id: number }[], total = links.length): string {
   const ids = links.map(({ id }) => id).sort((a, b) => a - b)
   return `${total}-${hash('sha256', ids.join(), 'base64url').slice(0, 12)}`

@@ -1,4 +1,4 @@
-/** "Test this link" on the page of a link, in a real browser. */
+/** "Test this link" on the link page, in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'

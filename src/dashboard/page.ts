@@ -48,7 +48,7 @@ export interface FormLimits {
   /** Larger than its files may be, so that the form can show the error. */
   readonly maxBytes: number
   readonly maxFields: number
-  /** What people read if the form is larger. */
+  /** The message if the form is larger. */
   readonly tooLarge?: string
 }
 

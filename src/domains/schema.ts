@@ -54,7 +54,7 @@ export const storeDomain = form(
   assigned,
 )
 
-/** The labels of the fields on pages and in their error messages. */
+/** The field labels on pages and in error messages. */
 export const domainLabels = {
   name: 'Host name',
   homepage_url: 'Homepage',

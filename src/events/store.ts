@@ -95,7 +95,7 @@ const listable: Listable<ShownRow> = {
 }
 
 /**
- * Lists a page of the account's events: all committed ones, unless a client may follow the log with this page. Then no event
+ * Lists one page with the account's events: all committed ones, unless a client may follow the log with this page. Then no event
  * can appear later between or before the listed ones, so the newest ones may be missing for a while.
  */
 export async function listStoredEvents(
@@ -118,7 +118,7 @@ function mayBeFollowed({ direction, after, filter }: PageRequest): boolean {
   return direction === 'asc' && (after !== null || !isOfOne)
 }
 
-/** Lists a page of the account's batches: the first event of each. */
+/** Lists one page with the account's batches: the first event of each. */
 export function listBatches(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredEvent>> {
   return listStoredEvents(storage, account, { ...page, filter: { ...page.filter, opens_batch: 1 } })
 }

@@ -104,7 +104,7 @@ export class ImportActions {
     return findImport(this.#storage, account, id)
   }
 
-  /** Lists a page of the account's imports. */
+  /** Lists one page with the account's imports. */
   async list(account: number, request: PageRequest): Promise<Page<Import>> {
     const page = await listImports(this.#storage, account, request)
     const proofs = await countProofs(

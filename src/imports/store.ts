@@ -90,7 +90,7 @@ export async function findImport(db: Db, account: number, id: number): Promise<S
   return found && importOf(found.record)
 }
 
-/** Lists a page of the account's imports. */
+/** Lists one page with the account's imports. */
 export async function listImports(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredImport>> {
   const found = await records.list(storage, account, page)
   return { ...found, rows: found.rows.map(importOf) }

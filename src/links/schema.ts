@@ -186,7 +186,7 @@ const keepAddress = optional(
 /** Separate from `storeLink`, because omitted fields stay unchanged and have no default. */
 export const updateLink = form({ ...ofEachField('change'), keep_address: keepAddress }, assigned)
 
-/** The labels of the fields on pages and in their error messages. */
+/** The field labels on pages and in error messages. */
 export const linkLabels = ofEachField('label')
 
 type ValuesOf<F> = F extends Form<infer Values> ? Values : never

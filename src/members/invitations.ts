@@ -79,7 +79,7 @@ export function createInvitation(
   })
 }
 
-/** Lists a page of the account's open invitations. */
+/** Lists one page with the account's open invitations. */
 export function listInvitations(
   storage: Storage,
   account: number,

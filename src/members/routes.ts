@@ -70,7 +70,7 @@ export function memberRoutes(api: Api, storage: Storage): void {
   })
 }
 
-/** Lists a page of the account's members for a response. */
+/** Lists one page with the account's members for a response. */
 export async function listMembers(storage: Storage, account: number, query: ListQuery): Promise<Page<Member>> {
   const page = await memberRecords.list(storage, account, toPageRequest(query, resources.members))
   return { ...page, rows: page.rows.map(toMember) }
@@ -148,7 +148,7 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
   })
 }
 
-/** Lists a page of the account's open invitations for a response. */
+/** Lists one page with the account's open invitations for a response. */
 export async function listShownInvitations(
   storage: Storage,
   account: number,

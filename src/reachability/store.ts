@@ -92,7 +92,7 @@ export async function findReachedDomain(
 
 /** What commands know of the server's addresses. */
 interface OwnAddresses {
-  /** The host of the dashboard's URL. */
+  /** The dashboard's host. */
   readonly publicHost: string | null
   readonly checks: Pick<DomainChecks, 'lookUpAddresses' | 'publicAddresses'>
 }

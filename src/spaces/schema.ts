@@ -30,7 +30,7 @@ export type Space = Static<typeof spaceSchema>
 
 export const storeSpace = form({ name: required(spaceName), color: optional(color, 1) }, assignedFields)
 
-/** The labels of the fields on pages and in their error messages. */
+/** The field labels on pages and in error messages. */
 export const spaceLabels = { name: 'Name', color: 'Color' } as const satisfies LabelsOf<typeof storeSpace>
 
 /** Not derived from `storeSpace`, because a rename must not change the color. */

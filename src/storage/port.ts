@@ -37,10 +37,10 @@ export function createTransaction(execute: Db['execute'], newIds: Transaction['n
 }
 
 export interface Storage extends Db {
-  /** Returns one page of an account's records, and the total. Sees only committed data. */
+  /** Returns one page with an account's records, and the total. Sees only committed data. */
   list<Row>(listing: Listing<Row>): Promise<Page<Row>>
   /**
-   * Runs a long `select` for an account outside of the event loop, and returns the values of its rows. Sees only committed
+   * Runs a long `select` for an account outside of the event loop, and returns the rows' values. Sees only committed
    * data. Accounts take turns. Throws `overloaded` if too many such queries wait.
    */
   scan(account: number, query: Query<unknown>): Promise<readonly (readonly unknown[])[]>
@@ -145,7 +145,7 @@ export interface ValueRange {
 /** The id of a group; several if they count as one. */
 export type GroupIds = readonly [number, ...number[]]
 
-/** A request for one page of an account's records. */
+/** A request for one page with an account's records. */
 export interface Listing<Row> {
   readonly of: Listable<Row>
   readonly account: number

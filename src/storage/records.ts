@@ -50,7 +50,7 @@ export class Records<Row extends AnyRecord> {
     this.#select = query.selectFrom(table).select(this.#selection).$castTo<Stored<Row>>()
   }
 
-  /** Lists a page of the account's records. */
+  /** Lists one page with the account's records. */
   list(storage: Storage, account: number, page: PageRequest): Promise<Page<Row>> {
     return storage.list({ of: this.#listable, account, ...page })
   }
@@ -107,7 +107,7 @@ export class Records<Row extends AnyRecord> {
   }
 
   /**
-   * Changes columns of the account's record. `updated_at` and the version change only if a value in `change` differs from
+   * Changes columns of a record in the account. `updated_at` and the version change only if a value in `change` differs from
    * the stored one or `isChanged` is true, whatever `unversioned` sets. Returns undefined if there is no such record.
    */
   async change(

@@ -79,7 +79,7 @@ export function valueById<Value>(ids: readonly number[], values: ReadonlyMap<num
   return sql<Value>`case id ${sql.join(cases, sql` `)} end`
 }
 
-/** Returns these columns of a conflicting row with the values of the row that was not inserted. */
+/** Returns these columns, which a conflicting row takes from the row that was not inserted. */
 export function excluded<Name extends string>(...columns: readonly Name[]) {
   const values = columns.map((column) => [column, sql.ref(`excluded.${column}`)])
   return Object.fromEntries(values) as Record<Name, RawBuilder<never>>

@@ -280,11 +280,11 @@ export interface Database extends ImportTables {
     legacy: number
     /** 1 for the main address, of which the link has a copy, otherwise 0. */
     main: number
-    /** Human clicks. The main address also has those of deleted addresses, which its row lacks. */
+    /** Human clicks. The main address also has the clicks of deleted addresses, which its row lacks. */
     clicks: Generated<number>
     created_at: string
   }
-  /** Click totals of links. Triggers create and delete the rows. */
+  /** Click totals by link. Triggers create and delete the rows. */
   link_clicks: {
     link_id: number
     account_id: number
@@ -300,7 +300,7 @@ export interface Database extends ImportTables {
     /** The time of the last click, or 0. */
     clicked_ms: GeneratedAlways<number>
   }
-  /** Human clicks of domains and of spaces in the last 30 days. Triggers create and delete the rows. */
+  /** Human clicks by domain and by space in the last 30 days. Triggers create and delete the rows. */
   domain_clicks: RecentClicks
   space_clicks: RecentClicks
   /** Daily aggregates of links, domains, spaces and accounts: see `analytics/day.ts`. */

@@ -26,7 +26,7 @@ const assigned = [...assignedFields, 'links'] as const
 
 export const storeTag = form({ name: required(tagName), color: optional(color, 1) }, assigned)
 
-/** The labels of the fields on pages and in their error messages. */
+/** The field labels on pages and in error messages. */
 export const tagLabels = { name: 'Name', color: 'Color' } as const satisfies LabelsOf<typeof storeTag>
 
 /** Not derived from `storeTag`, because a rename must not change the color. */

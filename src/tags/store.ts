@@ -75,7 +75,7 @@ async function withMergingLinks<T extends Tag>(storage: Storage, account: number
   return tags.map((tag) => ({ ...tag, links: counts.get(tag.id) ?? tag.links }))
 }
 
-/** Lists a page of the account's tags. */
+/** Lists one page with the account's tags. */
 export async function listTags(storage: Storage, account: number, page: PageRequest): Promise<Page<Tag>> {
   const tags = await tagRecords.list(storage, account, page)
   return { ...tags, rows: await withMergingLinks(storage, account, tags.rows) }

@@ -31,7 +31,7 @@ const accountOf = async (tag: number): Promise<number> => {
   const [row] = await app.storage.execute(query.selectFrom('tags').select('account_id').where('id', '=', tag))
   return row?.account_id as number
 }
-/** A key of another account that has a tag. */
+/** A key of another account, which has a tag. */
 const other = { key: await app.createKey({ account: await app.createAccount() }) }
 const foreign = await stored('/tags', { name: 'Foreign' }, other)
 
@@ -257,7 +257,7 @@ interface RandomLink {
   readonly isDeleted: boolean
 }
 
-/** Stores links of an account. Returns the links that were not deleted. */
+/** Stores links of an account. Returns the remaining links. */
 async function storeAll(account: Request, links: readonly RandomLink[]): Promise<Json[]> {
   const model: Json[] = []
   for (const { isChanged, isDeleted, ...fields } of links) {

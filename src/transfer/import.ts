@@ -235,7 +235,7 @@ function isObject(value: unknown): value is Members {
 const maxLineLength = 256 * 1024
 const lineFeed = 0x0a
 
-/** Yields the lines of a file: null for a line that is too long or not UTF-8. Buffers only one line. */
+/** Yields the lines of a file: null for a long line, or if it isn't UTF-8. Buffers only one line. */
 async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
   let parts: Buffer[] = []
   let length = 0

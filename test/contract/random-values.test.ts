@@ -115,7 +115,7 @@ function withValue(body: Json, place: Place, value: string): string {
 const app = await startApp()
 
 interface Target {
-  /** With the id of a record of this account. */
+  /** With the id of an own record. */
   readonly path: string
   /** The question mark and the required parameters, each with a `&`. */
   readonly query: string

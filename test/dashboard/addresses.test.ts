@@ -14,13 +14,13 @@ const selected = '/app/links/selected'
 const section = (page: Page) => textOf(allOf(page.root, 'section', { id: 'addresses' })[0] ?? assert.fail('no section'))
 /** Requests a path from the redirect server. Returns the status. */
 const visit = async (domain: Json, path: string) => (await app.visit(`http://${domain.name}/${path}`)).status
-/** Returns what was done to a link, without who did it and when. */
+/** Returns the changes of a link, without author and time. */
 const sentences = async ({ browser }: Owner, { id }: Json) => {
   const { root } = await browser.open(`/app/history?record=link&record_id=${id}`)
   const words = allOf(root, 'div', { class: 'deed' }).map((each) => textOf(each).replaceAll(/:\d+/g, ''))
   return words.map((text) => /(?:added|deleted|changed|moved|created) .*?(?= just now| \d+ )/.exec(text)?.[0] ?? text)
 }
-/** Adds an address with the form of the page. Returns the page after it. */
+/** Adds an address with the page's form. Returns the page after it. */
 const add = ({ browser }: Owner, { id }: Json, typed: Record<string, string>) =>
   browser.save(`/app/links/${id}`, typed, `/app/links/${id}/addresses`)
 

@@ -30,7 +30,7 @@ async function linksOf({ send }: Place, query = 'archived=any'): Promise<Json[]>
 
 type Mover = Awaited<ReturnType<typeof newMover>>
 
-/** Stores links of all kinds in two spaces and on two domains. Returns the ids of the spaces. */
+/** Stores links of all kinds in two spaces and on two domains. Returns the space ids. */
 async function furnish({ link, stored, domain, other }: Mover): Promise<readonly [number, number]> {
   const [{ id: red }, { id: blue }] = [
     await stored('/spaces', { name: 'Red' }),

@@ -1,4 +1,4 @@
-/** The history: a sentence for each change, its values, groups, filters, and the section on the pages of records. */
+/** The history: a sentence for each change, its values, groups, filters, and the section on record pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Actor, commandActor, createActor, systemActor } from '../../src/access/actor.ts'

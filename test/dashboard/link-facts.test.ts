@@ -1,4 +1,4 @@
-/** The settings on the page of a link, and the sentence that says where visitors go. */
+/** The settings on the link page, and the sentence that says where visitors go. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'

@@ -1,4 +1,4 @@
-/** "Test this link" on the page of a link, without a script. */
+/** "Test this link" on the link page, without a script. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -19,7 +19,7 @@ const rules = [
 ]
 const link = await place.link({ url, rules })
 
-/** Opens the page of a link, and returns its section "Test this link". */
+/** Opens the link page, and returns its section "Test this link". */
 async function tested({ id }: Json, query?: Readonly<Record<string, string>>) {
   const page = await browser.open(`/app/links/${id}${query === undefined ? '' : `?${new URLSearchParams(query)}`}`)
   const [section] = allOf(page.root, 'section', { id: 'test' })

@@ -66,7 +66,7 @@ async function startProvider(t: TestContext, send: Send, method: AuthMethod = 'c
 class Visitor {
   readonly #cookies = new Map<string, string>()
 
-  /** Returns the URL that leaves the provider, or the text of the last page. */
+  /** Returns the URL that leaves the provider, or the last page's text. */
   async go(url: string, form?: Readonly<Record<string, string>>): Promise<string> {
     const response = await fetch(url, {
       redirect: 'manual',

@@ -1,4 +1,4 @@
-/** Rules as sentences on the page of a link and in the history. */
+/** Rules as sentences on the link page and in the history. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'

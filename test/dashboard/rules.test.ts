@@ -77,7 +77,7 @@ describe('without scripts, a button changes the form and nothing else', () => {
       await form.press('add_condition.0', { 'rules.0.condition': name })
       assert.equal(form.focus.length, 1)
       assert.match(String(form.focus[0]), new RegExp(`^rules\\.0\\.${name}`))
-      // The values that were removed, as people enter them again.
+      // The removed values, as people enter them again.
       await form.press('add', before)
       await form.press('remove.1')
       assert.deepEqual(form.values, before)

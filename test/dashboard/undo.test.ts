@@ -1,4 +1,4 @@
-/** Undo in the dashboard: what it changes, what it says, and what stays. */
+/** Undo in the dashboard: changes, notices, and links that stay. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'

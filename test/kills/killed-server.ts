@@ -7,7 +7,7 @@ export type Engine = (typeof engines)[number]
 
 export class KilledServer {
   readonly variables: Variables
-  /** The server that is running now. */
+  /** The running server. */
   server: VisitedServer
   kills = 0
   readonly #bench: Bench
@@ -53,7 +53,7 @@ export class KilledServer {
     return Object.values(row ?? {}).map(Number)
   }
 
-  /** Returns the number of rows, such as those of `links where id > 7`. */
+  /** Returns the number of rows, such as in `links where id > 7`. */
   async count(rows: string): Promise<number> {
     const [count = 0] = await this.numbers(`select count(*) as n from ${rows}`)
     return count

@@ -39,7 +39,7 @@ class Inviter {
     assert.equal((await browser.get('/app')).status, 303)
   }
 
-  /** Two people use the same invitation at the same time. Returns the browser of the one who has joined. */
+  /** Two people use the same invitation at the same time. Returns the browser of the new member. */
   async #join(token: string, mark: string): Promise<Browser> {
     const browsers = [1, 2].map(() => new Browser(this.#tools.killed.server))
     for (const browser of browsers) assert.equal((await browser.post('/app/join', { token })).status, 303)

@@ -116,7 +116,7 @@ class Writer {
     if (ids.length > 0) await this.#send('POST', '/links/bulk/delete', { ids }, types)
   }
 
-  /** Deletes some links with the form of the dashboard. */
+  /** Deletes some links with the dashboard's form. */
   async #deleteOnPage(): Promise<void> {
     const gone = this.#links.splice(0, 10)
     const rows = Object.fromEntries(gone.map(({ id }) => [`row-${id}`, 'on']))

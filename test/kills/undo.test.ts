@@ -80,7 +80,7 @@ async function askAgain(server: VisitedServer, path: string, request?: Request):
   }
 }
 
-/** Undoes a deletion through its batch or through the event of its record. Returns the number of events that are left. */
+/** Undoes a deletion through its batch or through its record's event. Returns the number of remaining events. */
 async function undo(variables: Variables, server: VisitedServer, deletion: Deletion): Promise<number> {
   const [first] = await readEvents(variables, deletion.events)
   assert.ok(first)

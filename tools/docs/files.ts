@@ -6,7 +6,7 @@ import { openApiDocument } from './openapi/document.ts'
 import { problemFacts, problemPages } from './problem-pages.ts'
 import { referencePage } from './reference/page.ts'
 
-/** Returns the text of each built file, by its path in `docs/`. */
+/** Returns the built files' texts, by path in `docs/`. */
 export function buildFiles(): Map<string, string> {
   const document = `${JSON.stringify(openApiDocument(operations, 'http://localhost:3000'), null, 2)}\n`
   return new Map([

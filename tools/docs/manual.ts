@@ -8,7 +8,7 @@ import { renderPage } from './page.ts'
 const folder = new URL('../../docs/', import.meta.url)
 const contents = 'README'
 
-/** The names of all pages, without `.md`. */
+/** All page names, without `.md`. */
 const names: ReadonlySet<string> = new Set(
   readdirSync(folder).flatMap((file) => (file.endsWith('.md') ? file.slice(0, -'.md'.length) : [])),
 )
@@ -41,7 +41,7 @@ function renderManual(name: string): string {
   })
 }
 
-/** Returns the names and labels of the pages, in the order of the contents. */
+/** Returns the pages' names and labels, in the order of the contents. */
 function listPages(): [name: string, label: string][] {
   const text = readFileSync(new URL(`${contents}.md`, folder), 'utf8')
   return [...text.matchAll(/\[([^\]]+)\]\(([\w-]+)\.md\)/g)].map(([, label = '', name = '']) => [name, label])

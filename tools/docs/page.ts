@@ -4,7 +4,7 @@ import { html, type Part } from '../../src/http/html.ts'
 
 interface Page {
   readonly title: string
-  /** The name of the navigation column, and its parts. */
+  /** The navigation column's name, and its parts. */
   readonly label: string
   readonly sections: Part
   readonly contents: Part

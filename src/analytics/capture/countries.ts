@@ -236,7 +236,7 @@ export class CountryFile implements Pick<Countries, 'of'> {
 
 /**
  * Opens the database at `path` and watches it, or opens the bundled one if `path` is null. `report` gets each outcome, and
- * `share` the bytes of all data that is used.
+ * `share` the bytes of all used data.
  */
 export async function openCountries(
   path: string | null,

@@ -7,7 +7,7 @@ export const maxUserAgent = 512
 /** A redirected visit in memory. Only its facts and a visitor hash are stored: see `facts.ts`. */
 export interface Visit {
   readonly link: number
-  /** The visited address of the link. */
+  /** The visited address. */
   readonly addressId?: number | null
   /** Unix milliseconds. */
   readonly atMs: number
@@ -102,7 +102,7 @@ const browserAtDesk =
   /^Mozilla\/5\.0 \((?:Windows NT|Macintosh|X11)[^()]*\) (?:AppleWebKit\/[\d.]+ \(KHTML, like Gecko\)|Gecko\/\S+) (?<before>.*?)(?:Chrome\/(?:[89]|\d\d)\d|Version\/(?:1[6-9]|[2-9]\d)|Firefox\/(?:9|\d\d)\d)\S*(?<after>.*)$/
 /** An app on a computer. All browsers there start with “Mozilla”, except Opera. */
 const appAtDesk = /^(?!Mozilla\/|Opera\/)\S+ \((?:Mac|OS X|Windows NT|X11)(?!.*Mozilla)/i
-/** A program inside WebKit's comment, or with the host of a page: “+devin.ai”. */
+/** A program inside WebKit's comment, or with a page's host: “+devin.ai”. */
 const programInWebKit = /\(KHTML, like Gecko;|[ ;(]\+[a-z\d-]+\.[a-z]/i
 /** A name with its version. */
 const namedVersion = /([^\s/;()]+)\/([^\s;()]*)/g

@@ -55,7 +55,7 @@ export const statsQuery = form<StatsQuery>(parameters, [], (query) => [
   ...missingLink(query),
 ])
 
-/** Returns a violation if only the days of links have the statistic. */
+/** Returns a violation if only links have the statistic. */
 function missingLink({ name, link_id }: StatsQuery): Violation[] {
   const isOfLink = (sparseDimensions as readonly string[]).includes(name)
   return isOfLink && link_id === null ? [new Refusal('required.link', { name }).at('link_id')] : []

@@ -187,7 +187,7 @@ function sumJson(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
-/** Returns the addresses of the account's link, such as `go.acme.com/sale`, by their ids; the main one also by null. */
+/** Returns the link's addresses, such as `go.acme.com/sale`, by their ids; the main one also by null. */
 export async function addressesOfLink(db: Db, account: number, link: number): Promise<Map<number | null, string>> {
   const addresses = query
     .selectFrom('addresses')
@@ -228,7 +228,7 @@ export async function rankGroups(storage: Storage, account: number, level: Group
   return { ranking, isWhole: counted.length <= limit }
 }
 
-/** Returns the names of the account's domains or spaces with these ids, and the colors of spaces. */
+/** Returns the account's domains or spaces with these ids: names, and colors of spaces. */
 export async function findGroupNames(db: Db, account: number, level: GroupLevel, ids: readonly number[]) {
   const found = new Map<number, { readonly name: string; readonly color: number | null }>()
   const [name, color] = level === 'space' ? ['name', 'color'] : ['name_unicode', 'null']

@@ -41,13 +41,13 @@ export function keepAddressesBox(isChecked: boolean): Html {
 /** What the section shows about the main address, whose id is null, and each further one. */
 type Shown = Pick<Link, 'short_url' | 'exact' | 'legacy' | 'clicks'> & { readonly id: number | null }
 
-/** Finds the further addresses of the account's link, as the API shows them. */
+/** Finds the link's further addresses, as the API shows them. */
 async function loadShown({ storage, shortUrl }: Services, account: number, link: number) {
   const stored = (await findAddresses(storage, account, [link])).get(link) ?? []
   return stored.map((address) => showAddress(address, shortUrl))
 }
 
-/** Returns a further address of the account's link. Throws `not_found`. */
+/** Returns one of the link's further addresses. Throws `not_found`. */
 export async function findShown(services: Services, account: number, link: number, id: unknown) {
   const all = await loadShown(services, account, link)
   const address = all.find((each) => String(each.id) === id)
@@ -126,7 +126,7 @@ ${state.withErrors(html`<div class="joined">${domain}${alias}</div>${exact}`)}
   return collapsibleSection('Add an address', '', given !== null, body)
 }
 
-/** Adds the forms. `linkPage` renders the page of the link with the form that adds an address. */
+/** Adds the forms. `linkPage` renders the link page with the form that adds an address. */
 export function addAddressForms(
   pages: Pages,
   services: Services,

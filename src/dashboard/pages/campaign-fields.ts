@@ -1,4 +1,4 @@
-/** The fields of the link form that write the campaign (UTM) parameters of the destination. */
+/** The fields of the link form that write the destination's campaign (UTM) parameters. */
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { trimText } from '../../lib/text.ts'
@@ -44,7 +44,7 @@ export function campaignSection(state: FormState, suggestions: Suggestions): Htm
   return collapsibleSection('Campaign (UTM)', summary, false, body)
 }
 
-/** Returns the form values of the fields for this destination. */
+/** Returns the form values for this destination. */
 export function campaignValues(url: unknown): Fields {
   const campaign = Object.entries(readCampaign(typeof url === 'string' ? url : ''))
   return Object.fromEntries(campaign.filter(([, value]) => value.length <= maxValueLength))
@@ -69,7 +69,7 @@ export function mergeCampaign(form: Fields): Fields {
   return isValid && Object.keys(edited).length > 0 ? { ...fields, url: writeCampaign(url, edited) } : fields
 }
 
-/** Returns the name of the hidden field with the value that the page showed. */
+/** Returns the hidden field's name. It has the value that the page showed. */
 function shownName(name: Parameter): string {
   return `shown_${name}`
 }

@@ -60,7 +60,7 @@ async function comparePage(request: PageRequest, services: StatisticsServices): 
   return { title: `Compare ${quantity(links.length, 'link')}`, section: 'links', body, status: statistics.status }
 }
 
-/** Sends the clicks of each link as CSV, or returns `validation_failed`. */
+/** Sends the clicks by link as CSV, or returns `validation_failed`. */
 async function sendComparison(request: PageRequest, services: StatisticsServices): Promise<HandlerResult> {
   const ids = idsIn(request.query.ids)
   if (ids === null || ids.length > maxCompared)

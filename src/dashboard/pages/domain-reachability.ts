@@ -16,7 +16,7 @@ interface Reachability {
   readonly domain: NamedDomain
   /** The last check; undefined before the first. */
   readonly check: DomainCheck | undefined
-  /** The host of the dashboard's URL. */
+  /** The dashboard's host. */
   readonly publicHost: string | null
   readonly checks: Pick<DomainChecks, 'cachedAddresses' | 'publicAddresses'>
   /** The account's domain that was last seen to reach this server. */
@@ -88,7 +88,7 @@ function instructions(of: Reachability): Html {
   return html`${dnsAdviceFor(of)}${controlFor(viewer, 'domains:write', check)}`
 }
 
-/** What tells which DNS records to set. */
+/** Facts that decide which DNS records to set. */
 type DnsFacts = Pick<Reachability, 'domain' | 'check' | 'publicHost' | 'checks' | 'reached'>
 
 /** Renders the DNS records to set for a domain, or how to find them. */

@@ -221,7 +221,7 @@ function hostOfOrigin(text: unknown): unknown {
   return /^\s*(?:https?:\/\/)?([^/?#:@\\\s]+)(?::\d{1,5})?\/?\s*$/i.exec(text)?.[1] ?? text
 }
 
-/** Returns the values with the line ends that are stored. Browsers end lines with CR LF. */
+/** Returns the values with the stored line ends. Browsers end lines with CR LF. */
 function withLineFeeds(values: Fields): Fields {
   const text = ([name, value]: [string, unknown]) => [name, String(value).replaceAll('\r\n', '\n')]
   const sent = Object.entries(values).filter(([name, value]) => name in noAppLinks && typeof value === 'string')

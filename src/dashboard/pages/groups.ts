@@ -57,7 +57,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     pages.post(`${this.#home}/:id/delete`, `${this.#section}:write`, formHandler(deletion, remove))
   }
 
-  /** Deletes the group if its name was typed, where that is asked. */
+  /** Deletes the group if its name was typed, where required. */
   async #remove(request: PageRequest): Promise<Redirect> {
     const { what, nameOf, isNamed, actions } = this.#group
     const { fields, account } = request

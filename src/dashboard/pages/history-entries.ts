@@ -176,7 +176,7 @@ interface Subject {
 
 const shownOfRecord = 5
 
-/** What the page of a record shows about its changes. */
+/** Changes on a record's page. */
 interface RecordHistory {
   /** The section with the latest changes; null if none is stored. */
   readonly section: Html | null

@@ -263,7 +263,7 @@ async function undoBatch({ reversals }: Services, actor: Actor, batch: string) {
   return { done, stayed, isOver: true }
 }
 
-/** Returns the page to show next. The page of a record that is gone now is replaced by the list. */
+/** Returns the page to show next. The list replaces the page of a deleted record. */
 function remainingPage(next: string, done: readonly StoredEvent[]): string {
   const [, list = '', id = ''] = /^\/app\/(\w+)\/(\d+)/.exec(next) ?? []
   const gone = done.filter(({ action }) => action === 'created' || action === 'restored')

@@ -34,7 +34,7 @@ export interface ShownImport {
   readonly record: Import
 }
 
-/** Returns the values of the form of a plan. `zone` is for times without one if the plan names none. */
+/** Returns the form values of a plan. `zone` is for times without one if the plan names none. */
 export function planValues(stored: StoredImport, zone: string): Readonly<Record<string, string>> {
   const { source, options, columns } = stored
   const { conflict, space_id, tag, domain_map, time_zone, generate_aliases } = options

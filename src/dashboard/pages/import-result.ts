@@ -197,7 +197,7 @@ function response(status: number | null, location: string | null, reason: string
   return html`${status}${location === null ? null : html` ${destination(location, 60)}`}`
 }
 
-/** Renders what to do with the DNS of each host of the file. */
+/** Renders what to do with the DNS of each host. */
 async function dnsSection(
   { id, proof }: Import,
   request: PageRequest,

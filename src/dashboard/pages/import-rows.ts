@@ -36,7 +36,7 @@ export function rowList(path: string, { query }: PageRequest, names: readonly st
   return new ListState(path, { ...defaults, ...given }, ofPage, importPageOf)
 }
 
-/** Renders an address of the file. */
+/** Renders an address in the file. */
 export function oldAddress({ host, path, domainName }: ListedAddress): Html {
   return html`<bdi dir="ltr">${shortUrlText(`${host || (domainName ?? '')}/${encodeAlias(path)}`)}</bdi>`
 }
@@ -74,7 +74,7 @@ function placeColumn(rows: readonly ListedRow[]): Column<ListedRow> {
 /** The kinds of rows that need a look, the most urgent first. */
 const looked: readonly RowKind[] = ['refuse', 'unmapped', 'conflict', 'skip', 'known', 'rename']
 
-/** Renders a page of the rows that need a look or have warnings, with links to the other kinds. Returns null without any. */
+/** Renders one page with the rows that need a look or have warnings, with links to the other kinds. Returns null without any. */
 export async function rowsSection(stored: StoredImport, request: PageRequest, services: RowServices) {
   const counts = reportImport(stored).rows
   const { total } = await services.imports.firstRows(request.account, stored.id, warned, 1)

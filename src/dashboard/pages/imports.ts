@@ -203,7 +203,7 @@ function fileFailure(reason: string): Failure {
   return validationFailed([new Refusal('not_allowed.file', { reason }).at('file')])
 }
 
-/** Plans again with the choices of the form. If they are those of the plan and the button says so, applies it instead. */
+/** Plans again with the choices in the form. If they are the plan's own and the button says so, applies it instead. */
 async function changePlan(request: PageRequest, services: Services): Promise<Redirect> {
   const { actor, fields } = request
   const { imports } = services

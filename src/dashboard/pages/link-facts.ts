@@ -102,7 +102,7 @@ const described = new Set<string>([
 const fields = Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)[]
 const plain = fields.filter((field) => !described.has(field))
 
-/** Returns the values of the other fields; null if they are empty. */
+/** Returns the other fields' values; null if they are empty. */
 function plainFacts(link: Link, { timeZone, notes }: LinkContext): Fact[] {
   const context = { known: new Map(), timeZone }
   const shown = (field: (typeof plain)[number]) => html`${renderValue(field, link[field], context)}${notes(field)}`

@@ -1,4 +1,4 @@
-/** "Test this link" on the page of a link: what a visitor would get, and why. */
+/** "Test this link" on the link page: what a visitor would get, and why. */
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Link } from '../../links/schema.ts'
 import { type Explain, type Explanation, explainQuery } from '../../rules/explanation.ts'

@@ -345,7 +345,7 @@ function linkCell(link: Link): Html {
 /** The total length of the tags in a row. Each chip takes four characters more. */
 const tagsLength = 240
 
-/** Renders the tags of a link as chips. If they are too long, the last ones are only counted, and are on the page of the link. */
+/** Renders the tags of a link as chips. If they are too long, the last ones are only counted, and are on the link page. */
 function rowTags({ tags }: Link): Html | null {
   if (tags.length === 0) return null
   let length = 0

@@ -27,7 +27,7 @@ import { isFromOwnPage, type PageServer } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { shortReturnPath } from '../return-path.ts'
 
-/** The maximum size of a logout request in bytes. */
+/** The maximum bytes of a logout request. */
 const maxLogoutBytes = 16 * 1024
 
 interface Services {

@@ -100,7 +100,7 @@ function addition(place: PasskeyPlace): Html {
   return place.isHere ? html`<div class="actions">${button}</div>` : html`<p>${passkeyLink(place)}</p>`
 }
 
-/** Renders the section of the profile; null in the session of a key. */
+/** Renders the profile section; null if a key has signed in. */
 export async function passkeySection(
   { storage, passkeys }: PasskeyServices,
   { session, exchange }: PageRequest,

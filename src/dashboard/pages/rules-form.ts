@@ -144,7 +144,7 @@ function ruleOf({ controls, variants }: Draft, zone: string): object {
   return { name, ...values, url, ...(urls.length > 0 && { urls }), ...others }
 }
 
-/** Returns the value of a condition from its controls. Removes those of single choices. */
+/** Returns the value of a condition from its controls. Removes the controls of single choices. */
 function conditionValue(name: ConditionName, text: string, controls: Record<string, unknown>): unknown {
   const { control, options } = conditions[name]
   switch (control) {

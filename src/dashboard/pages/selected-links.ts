@@ -70,7 +70,7 @@ export function effectOf(links: readonly BulkLink[], { services, actor }: Select
   return describeEffect(services, actor.account, [...domains])
 }
 
-/** A page that asks about links, and the fingerprint of what it shows; undefined if there is nothing to confirm. */
+/** A page that asks about links, and the fingerprint of its plan; undefined if there is nothing to confirm. */
 export interface Question extends PageContent {
   readonly shown?: string
   /** The links of which it says that they stay as they are; undefined if no link has to. */
@@ -122,7 +122,7 @@ export function archivedButton({ isMatching, archived }: Pick<Selection, 'isMatc
   return submitButton({ label, name: 'include_archived', value: 'true', weight: 'plain' })
 }
 
-/** Returns what all pages of a selection have in common. The form repeats the selection, not the ids of all matching links. */
+/** Returns the common part of all pages for a selection. The form repeats the selection, not the ids of all matching links. */
 export function common(selection: Selection) {
   const shown = fingerprint(selection.links)
   const { ids, isMatching, next, fields, archived } = selection
@@ -146,7 +146,7 @@ export type QuestionParts = Pick<
   'title' | 'notes' | 'consequences' | 'controls' | 'verb' | 'weight' | 'fields'
 >
 
-/** Returns the page that asks for confirmation. `plan` is what it shows of a plan that others may change meanwhile. */
+/** Returns the page that asks for confirmation. `plan` is the shown plan, which others may change meanwhile. */
 export function question(selection: Selection, parts: QuestionParts, plan?: unknown): Question {
   const { fields, ...all } = common(selection)
   const planned = plan === undefined ? '' : `.${hash('sha256', JSON.stringify(plan), 'base64url').slice(0, 12)}`

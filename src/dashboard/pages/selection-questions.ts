@@ -293,7 +293,7 @@ interface MovePlan {
 type Obstacle = 'taken' | 'repeated' | 'loops' | 'full'
 
 async function planMove(selection: Selection, links: readonly BulkLink[], values: Update['values']): Promise<MovePlan> {
-  // The links that are there, too, because the change has all of them in its parts.
+  // Existing links, too, because the change has all of them in its parts.
   const rows = await previewed(selection, links, { values })
   const leaving = rows.filter(({ link }) => link.domain_id !== values.domain_id)
   const moving = leaving.filter(({ failure }) => failure === null).map(({ link }) => link)

@@ -210,7 +210,7 @@ function update(change: Partial<Extract<BatchChange, { kind: 'update' }>>): Link
   return (ids) => ({ kind: 'update', values: {}, ...change, ids })
 }
 
-/** Returns the change of all links to the values of these fields. Throws `validation_failed`. */
+/** Returns the change that sets these fields on all links. Throws `validation_failed`. */
 async function settingOf(fields: Fields, { actor, services }: Selection): Promise<LinkAction['change']> {
   return update({ values: await services.actions.links.prepareChange(actor.account, setForm.read(fields)) })
 }

@@ -29,7 +29,7 @@ async function writeAgain(db: MigrationDb): Promise<void> {
     ...partsOf('index').map(({ name }) => `drop index ${name}`),
     String(created),
     'insert into links_again select * from links',
-    // The highest id may be that of a deleted link.
+    // A deleted link may have the highest id.
     `delete from sqlite_sequence where name = 'links_again'`,
     `insert into sqlite_sequence (name, seq) select 'links_again', seq from sqlite_sequence where name = 'links'`,
     'drop table links',

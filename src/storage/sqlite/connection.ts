@@ -54,7 +54,7 @@ export class Connection {
     })
   }
 
-  /** Returns the values of all rows of the query. Throws translated errors. */
+  /** Returns the values of all found rows. Throws translated errors. */
   executeForValues({ sql, parameters }: SqlText): SQLOutputValue[][] {
     return this.run(() => readValues(this.#prepare(sql).statement, parameters))
   }

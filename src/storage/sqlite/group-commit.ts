@@ -169,7 +169,7 @@ class Compiler extends SqliteQueryCompiler {
 
 export const compiledForSqlite = createCompiler(new Compiler())
 
-/** Returns the ids that follow the highest one that a table has had. Rows that are stored with them raise it. */
+/** Returns the ids after the highest one that a table has had. Storing rows raises it. */
 function newIds(connection: Connection, table: string, count: number): number[] {
   const highest = { sql: 'select seq from sqlite_sequence where name = ?', parameters: [table] }
   const [{ seq } = { seq: 0 }] = connection.execute<{ seq: number }>(highest)

@@ -56,7 +56,7 @@ export class Readers {
   }
 
   /**
-   * Runs a query, and returns the values of its rows. Accounts take turns. Throws `overloaded` if too many queries wait,
+   * Runs a query, and returns the rows' values. Accounts take turns. Throws `overloaded` if too many queries wait,
    * and `database_unavailable`.
    */
   async select(cost: 'search' | 'scan', { sql, parameters }: SqlText, account: number): Promise<Values[]> {

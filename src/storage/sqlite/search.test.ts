@@ -60,7 +60,7 @@ function indexAll(): void {
   while (indexSome(connection.database, listables));
 }
 
-/** Compares a page with the page of a naive list. Returns the costs of its queries. */
+/** Compares a page with a naive list. Returns the query costs. */
 async function check(listing: Listing<Row>): Promise<Cost[]> {
   costs = []
   deepEqual(await listPage(lists, listing), records.page(listing), JSON.stringify(listing))

@@ -64,7 +64,7 @@ export class SqliteLists implements ListEngine {
     const [index] = parts
     if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
     const cost = isBehind && parts.length > filters.length ? 'scan' : 'search'
-    // Counting candidates in an index that is behind would be a scan, too.
+    // Counting candidates in a stale index would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
     const isChoice = parts.length > 1 || letters.length > 0
     const rare = isChoice && (await this.#smallest(parts, maxRare, cost))

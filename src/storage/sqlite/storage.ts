@@ -26,7 +26,7 @@ import { BatchReader, Readers } from './readers.ts'
 import { SqliteLists } from './search.ts'
 import type { IndexedTables } from './search-index.ts'
 
-/** The embedded engine: a connection that reads, one that writes with group commit, and worker threads for searches. */
+/** The embedded engine: a connection for reads, another for writes with group commit, and worker threads for searches. */
 export class SqliteStorage implements Storage {
   readonly location: StorageLocation
   readonly #path: string

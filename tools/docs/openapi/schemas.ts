@@ -91,7 +91,7 @@ export function requestBody(body: Body, schemas: Schemas): Schema {
 /** Returns the schema of a field's values in a media type. `value` is the schema without their spellings. */
 type Spelling = (field: Field<unknown>, value: Schema) => Schema
 
-/** The API also accepts the text of a form in JSON, but orval fails if a field accepts both `301` and `"301"`. */
+/** The API also accepts form texts in JSON, but orval fails if a field accepts both `301` and `"301"`. */
 const inJson: Spelling = ({ acceptsEmpty }, value) => withAlternatives(value, acceptsEmpty ? [{ type: 'null' }] : [])
 
 const oneOfTexts = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
