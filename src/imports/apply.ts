@@ -19,9 +19,9 @@ import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
+import { countProvable } from './plan-figures.ts'
 import { type RowDecision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
 import { advance, jobEnd, type Lease, type StoredImport, type Summary } from './store.ts'
-import { countProvable } from './totals.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
 const [rowsTogether, daysTogether] = [100, 200]
@@ -45,7 +45,7 @@ export async function checkImport(
   rules: LinkRules,
 ): Promise<void> {
   await eachDecided(db, contextOf(actor, planned, rules), async (_, decided, before) => {
-    const at = decided.findIndex((row, at) => planOf(row) !== planOf(before[at] as StagedRow))
+    const at = decided.findIndex((row, at) => decidedResult(row) !== decidedResult(before[at] as StagedRow))
     if (at < 0) return
     const { id, line, decision } = decided[at] as DecidedRow
     const place = line === null ? `row ${id}` : `row ${id} (line ${line})`
@@ -56,7 +56,7 @@ export async function checkImport(
 }
 
 /** Returns what must not change between the plan and its application. */
-function planOf({ decision, addresses }: StagedRow): string {
+function decidedResult({ decision, addresses }: StagedRow): string {
   const outcome = decision?.outcome
   const isNew = outcome === 'store' || outcome === 'rename'
   return JSON.stringify([outcome, isNew && addresses.map(({ alias, exact }) => [alias, exact])])
@@ -174,7 +174,7 @@ async function applyRows(tx: Db, author: Actor, context: PlanContext, rows: read
   for (const row of rows) {
     const result = results.get(row.id)
     if (result === undefined || result instanceof Failure) {
-      const { code, message } = reasonOf(result)
+      const { code, message } = explainFailure(result)
       const decision = row.decision as RowDecision
       refused.push({ ...row, decision: { ...decision, outcome: 'refuse', code, message } })
       failed.push(row)
@@ -193,7 +193,7 @@ function isUpdate({ decision }: StagedRow): boolean {
   return decision?.outcome === 'update'
 }
 
-function reasonOf(failure: Failure | undefined): { readonly code: string; readonly message: string } {
+function explainFailure(failure: Failure | undefined): { readonly code: string; readonly message: string } {
   if (failure === undefined) return { code: 'not_found', message: 'The link is gone.' }
   const { code, message } = failure.facts.violations?.[0] ?? failure
   return { code, message }
@@ -213,18 +213,18 @@ async function addLinks(tx: Db, author: Actor, context: PlanContext, rows: reado
     const { values, violations } = readNewLink(row.content, context.options, context.rules)
     if (violations.length > 0 || domain_id === undefined) return validationFailed(violations)
     const { alias = null, exact = false, legacy = false } = main ?? {}
-    const history = historyOf(row, figures.get(row.id) as Figures)
+    const history = buildHistory(row, figures.get(row.id) as Figures)
     return { ...(values as NewLink), alias, exact, legacy, domain_id, history, further, isImported: true }
   })
   const outcomes = await insertion(author, { kind: 'store', rows: links }, context.rules.shortUrl)(tx)
-  return new Map(rows.map(({ id }, at) => [id, recordOf(outcomes[at] ?? null)]))
+  return new Map(rows.map(({ id }, at) => [id, toRecord(outcomes[at] ?? null)]))
 }
 
-function recordOf(outcome: Stored | null): LinkRow | Failure {
+function toRecord(outcome: Stored | null): LinkRow | Failure {
   return outcome === null || outcome instanceof Failure ? (outcome ?? notFound('link')) : outcome.record
 }
 
-function historyOf({ content }: StagedRow, { clicks, bots, lastDay }: Figures): LinkHistory {
+function buildHistory({ content }: StagedRow, { clicks, bots, lastDay }: Figures): LinkHistory {
   // The hour is unknown, and noon is on this day in most time zones.
   const last_clicked_ms = lastDay === null ? null : Math.min(Date.now(), (lastDay + 0.5) * dayMs)
   return { created_at: content.created_at, clicks, bots, last_clicked_ms }
@@ -250,7 +250,7 @@ async function updateLinks(
       { kind: 'update', ids: link, values, check: () => violations },
       rules,
     )
-    results.set(id, recordOf(outcomes[0] ?? null))
+    results.set(id, toRecord(outcomes[0] ?? null))
   }
   return results
 }

@@ -8,7 +8,7 @@ import type { ClickedLink, FileClicks, FileItem } from './file-row.ts'
 import { type FileRecord, readValue } from './records.ts'
 import { readKey } from './rows.ts'
 import type { ClickNames } from './source-table.ts'
-import { addressOf, type FileTimes, isSet, parseAddress, parseCount, textOf } from './values.ts'
+import { buildAddress, type FileTimes, isSet, parseAddress, parseCount, toText } from './values.ts'
 
 type Fact = readonly [dimension: LinkDimension, value: string, count: number]
 type Class = FileClicks['class']
@@ -58,7 +58,7 @@ export class ClickHours {
 const countries = new Set(countryCodes)
 
 /** Clicks that belong to no link: the root never is one. */
-export const unknownLink: ClickedLink = { address: addressOf('', ''), reference: null }
+export const unknownLink: ClickedLink = { address: buildAddress('', ''), reference: null }
 
 /** Reads visits, or hours with visits. Throws `validation_failed` if a time needs a zone. */
 export class ClickReader {
@@ -70,20 +70,20 @@ export class ClickReader {
     this.#times = times
   }
 
-  /** Returns the link of a visit, or of the visits in a page; null if only the page of the visit knows it. */
+  /** Returns the link of a visit, or of the visits in a page; null if only its page names the link. */
   findLink(record: FileRecord): ClickedLink | null {
     const { address, alias, key: names = [] } = this.#names
     const visited = parseAddress(this.#text(address, record))
     if (visited !== null) return { address: visited, reference: null }
     const own = this.#text(alias, record)
-    if (own !== '') return { address: addressOf('', own), reference: null }
+    if (own !== '') return { address: buildAddress('', own), reference: null }
     const reference = readKey(record, names)
     if (reference.trim() === '') return null
     const [host = '', path] = reference.split('\n')
-    return { address: path === undefined ? unknownLink.address : addressOf(host, path), reference }
+    return { address: path === undefined ? unknownLink.address : buildAddress(host, path), reference }
   }
 
-  /** Adds the clicks of a record. Clicks without a valid time are left out. */
+  /** Adds clicks. Skips a record without a valid time. */
   read(record: FileRecord, link: ClickedLink, hours: ClickHours): void {
     const time = this.#times.parse(this.#value(this.#names.time, record))
     if (typeof time !== 'string') return
@@ -137,7 +137,7 @@ export class ClickReader {
   }
 
   #text(name: string | undefined, record: FileRecord): string {
-    return textOf(this.#value(name, record)).trim()
+    return toText(this.#value(name, record)).trim()
   }
 }
 

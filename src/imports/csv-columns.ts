@@ -61,7 +61,7 @@ const renamed: Readonly<Record<string, string>> = { address: 'short_url', host: 
 
 /** What a user chooses about a `csv` file. */
 export interface ColumnChoice {
-  /** Fields by the name of the column. '-' leaves the column out. */
+  /** Fields by column name. '-' means that the import skips the column. */
   readonly columns: Readonly<Record<string, string>> | null
   /** Whether rows without an address get a generated alias. */
   readonly generateAliases: boolean

@@ -32,19 +32,19 @@ export function isUrlList(start: string): boolean {
 }
 
 /** Returns what separates cells: whichever of a comma, a semicolon and a tab the first row has most. */
-function separatorOf(start: string): string {
+function findSeparator(start: string): string {
   const [line = ''] = /[^\r\n]+/.exec(start.replace(preamble, '')) ?? []
   const plain = line.replace(/"[^"]*"/g, '')
   return [',', ';', '\t'].reduce((best, each) => (plain.split(each).length > plain.split(best).length ? each : best))
 }
 
-/** Yields the rows of a file, without blank ones. A list has one cell per line. Throws `malformed_body`. */
+/** Yields rows, but no blank ones. A list has one cell per line. Throws `malformed_body`. */
 export async function* readCsv(start: string, text: AsyncIterable<string>, isList: boolean): AsyncGenerator<CsvRow> {
   const skipped = countIn(preamble.exec(start)?.[0] ?? '', '\n')
   // The end of the last row, the blank lines above it, and how often the parser has counted CR LF in a cell twice.
   let [lastLine, blankLines, extra] = [skipped, 0, 0]
   const options: Options = {
-    ...(isList ? { delimiter: '\0', quote: null } : { delimiter: separatorOf(start) }),
+    ...(isList ? { delimiter: '\0', quote: null } : { delimiter: findSeparator(start) }),
     cast: (cell, { index }) => {
       if (index >= maxCells) throw new TooManyCells()
       return cell
@@ -69,7 +69,7 @@ export async function* readCsv(start: string, text: AsyncIterable<string>, isLis
     }
   } catch (error) {
     const failed = error as CsvError & Partial<Info>
-    throw failureOf(failed, lastLine + (failed.empty_lines ?? blankLines) - blankLines + 1)
+    throw toFailure(failed, lastLine + (failed.empty_lines ?? blankLines) - blankLines + 1)
   }
 }
 
@@ -89,7 +89,7 @@ function countIn(text: string, part: string): number {
   return text.includes(part) ? text.split(part).length - 1 : 0
 }
 
-function failureOf(error: CsvError, line: number): unknown {
+function toFailure(error: CsvError, line: number): unknown {
   if (error instanceof TooManyCells) {
     return malformed({ line, column: 1 }, `the row has more than ${maxCells} cells`, 'Delete columns.')
   }

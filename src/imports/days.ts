@@ -1,4 +1,4 @@
-/** The clicks of a file by address and day of the account. */
+/** Adds clicks up by address and by day in the account's time zone. */
 import type { Calendar } from '../accounts/calendar.ts'
 import {
   addPeople,
@@ -13,7 +13,7 @@ import { foldCase } from '../lib/text.ts'
 import type { AddressDay } from './days/store.ts'
 import type { ClickedLink, FileAddress, FileClicks } from './file-row.ts'
 
-/** Code points of a path that are stored: more than an alias can have. */
+/** Stored code points of a path: more than an alias can have. */
 const maxPath = 256
 
 /** Returns the columns of an address. */

@@ -75,7 +75,7 @@ export async function decideRows(tx: Db, plan: PlanContext, rows: readonly Stage
   return withWarnings(tx, plan, decided)
 }
 
-/** Looks up the domains of hosts that are not known yet. */
+/** Looks up the domains of hosts, except those that `domains` already has. */
 export async function findDomains(
   tx: Db,
   { account, options, domains }: PlanContext,
@@ -88,7 +88,7 @@ export async function findDomains(
   for (const [host, name] of unknown) domains.set(host, found.get(name) ?? null)
 }
 
-/** Returns the addresses of a row on domains of the account, or why it has none. */
+/** Returns a row's addresses on domains of the account, or why it has none. */
 function locate({ domains, options }: PlanContext, { content, addresses }: StagedRow): Located[] | Reason {
   if (content.refusal !== null) return content.refusal
   const located: Located[] = []
@@ -108,7 +108,7 @@ function locate({ domains, options }: PlanContext, { content, addresses }: Stage
   return isLeftOut(options, host) ? omitted(host) : unmapped(host)
 }
 
-/** An address of a row of the file, on a domain of the account. */
+/** An address in the file whose host has a domain. */
 interface Entry {
   readonly row_id: number
   readonly alias: string
@@ -116,10 +116,10 @@ interface Entry {
   outcome: RowOutcome | null
 }
 
-/** What else has the addresses of some rows, in any spelling. Groups are those of `groupKey`. */
+/** Other links and rows with the same addresses, in any spelling. `groupKey` returns the key of a group. */
 interface Others {
   readonly stored: ReadonlyMap<string, readonly KnownAddress[]>
-  /** The addresses of the file in the order of its rows, by group and by row. */
+  /** Addresses in the file, in its order, by group and by row. */
   readonly inFile: ReadonlyMap<string, readonly Entry[]>
   readonly entries: ReadonlyMap<number, readonly Entry[]>
   readonly sums: ReadonlyMap<string, DaySums>
@@ -195,7 +195,7 @@ function addFigures({ content, addresses }: StagedRow, sums: Others['sums']): Fi
   }
 }
 
-/** Builds the result for a row. Its addresses stay without aliases, apart from those that are given. */
+/** Builds the result for a row. Only the given addresses get aliases. */
 type Result = (
   outcome: RowOutcome,
   own?: Partial<RowDecision>,
@@ -212,16 +212,16 @@ function resultFor(row: StagedRow, figures: Figures, located: readonly Located[]
   })
 }
 
-/** Returns addresses with the aliases of those that are given. Other links have the others, of which the proof needs the domain. */
+/** Adds aliases to the given addresses, and domains to the located ones, because the proof needs them. */
 function withAliases(
   all: readonly StagedAddress[],
   located: readonly StagedAddress[],
   given: readonly StagedAddress[],
 ): StagedAddress[] {
-  const keyOf = ({ host, path }: StagedAddress) => `${host} ${path}`
+  const key = ({ host, path }: StagedAddress) => `${host} ${path}`
   const others = located.map((address) => ({ ...address, alias: null }))
-  const known = new Map([...others, ...given].map((address) => [keyOf(address), address]))
-  return all.map((address) => known.get(keyOf(address)) ?? { ...address, domain_id: null, alias: null })
+  const known = new Map([...others, ...given].map((address) => [key(address), address]))
+  return all.map((address) => known.get(key(address)) ?? { ...address, domain_id: null, alias: null })
 }
 
 async function decideRow(
@@ -295,7 +295,7 @@ async function decideNew(
 }
 
 /**
- * Returns whether an address is made exact: the file has it in several spellings, or its source is case-sensitive and stored links
+ * Returns whether an address becomes exact: the file has it in several spellings, or its source is case-sensitive and stored links
  * with other URLs have it in other spellings.
  */
 function becomesExact({ isCaseSensitive }: PlanContext, address: Located, url: string, others: Others): boolean {
@@ -306,7 +306,7 @@ function becomesExact({ isCaseSensitive }: PlanContext, address: Located, url: s
   return isCaseSensitive && stored.length > 0 && stored.every(isOther)
 }
 
-/** Returns the stored address that clashes with a new one. The one with its spelling comes first. */
+/** Returns a stored address that clashes with a new one, preferably in the same spelling. */
 function findOwner(address: Located, { stored }: Others): KnownAddress | undefined {
   const clashing = stored.get(groupKey(address.domain, address.folded))?.filter((other) => clash(address, other))
   return clashing?.find(({ alias }) => alias === address.alias) ?? clashing?.[0]
@@ -330,7 +330,7 @@ function reasonFor({ code, message }: Violation): Reason {
   return { code, message }
 }
 
-/** Decides about a row that replaces fields of a link. */
+/** Decides about a row that updates a link. */
 function decideUpdate(
   { rules }: PlanContext,
   row: StagedRow,

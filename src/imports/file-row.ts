@@ -35,7 +35,7 @@ export interface FileRow {
   readonly line: number | null
   /** The main one first. None if the alias is generated. */
   readonly addresses: readonly FileAddress[]
-  /** Of the generated alias, in a row without addresses. Null if the row has none. */
+  /** The host for a generated alias, if the row has no addresses. */
   readonly host: string | null
   /**
    * Texts by the API's field names, for the forms of links. Tags have commas between them, times are RFC 3339 in UTC.
@@ -53,11 +53,11 @@ export interface FileRow {
    */
   readonly losses: readonly LossKind[]
   /** Why the row can't be read. */
-  readonly refusal: Refusal | null
+  readonly refusal: ReadingError | null
 }
 
 /** A stable code, and a sentence for people. */
-export interface Refusal {
+export interface ReadingError {
   readonly code: 'invalid_time' | 'invalid_count' | 'extra_cells' | 'required' | 'too_many'
   readonly message: string
 }
@@ -78,11 +78,11 @@ export interface FileClicks extends ClickedLink {
   readonly facts: Readonly<Partial<Record<LinkDimension, Readonly<Record<string, number>>>>>
 }
 
-/** A column of a table. */
+/** A column in a table. */
 export interface FileColumn {
   /** As the file has it. */
   readonly name: string
-  /** Its field (see `columnFields`), '-' if it is left out on purpose, null if it is unknown and therefore left out. */
+  /** Its field (see `columnFields`), '-' if the import skips the column on purpose, null if it skips an unknown column. */
   readonly field: string | null
 }
 
@@ -90,9 +90,9 @@ export interface FileColumn {
 export type FileItem =
   | {
       readonly row: FileRow
-      /** The key by which clicks of the file refer to the row; null if none do. */
+      /** The key by which clicks refer to the row; null if none do. */
       readonly reference: string | null
-      /** The cells of a `csv` file, one per column, '' for those that are never read. Null for other sources. */
+      /** The cells of a `csv` file, one per column, '' in columns that are never read. Null for other sources. */
       readonly cells: readonly string[] | null
     }
   | { readonly clicks: FileClicks }

@@ -65,7 +65,7 @@ class RecordParser {
       this.#tokens = 0
       const record = value as JsonRecord['value']
       this.#records.push({ list, value: record, isPage: path.length === 0 && isPage(record) })
-      // Frees the memory: nobody reads the list.
+      // Frees memory, because the list itself isn't used.
       if (Array.isArray(parent)) parent.pop()
       else if (parent !== undefined && key !== undefined) delete (parent as Record<string, unknown>)[key]
     }

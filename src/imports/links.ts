@@ -11,7 +11,7 @@ import type { Db } from '../storage/port.ts'
 import type { ImportOptions } from './schema.ts'
 import { aliasesInFile, type Content, type RowDecision, type StagedAddress, type StagedRow } from './staging/store.ts'
 
-/** Returns the fields of the new link of a row, without its alias and domain. A link whose password is unreadable is disabled. */
+/** Returns the fields of a new link, except its alias and domain. A link whose password is unreadable is disabled. */
 export function readNewLink(
   { fields, losses, password }: Content,
   { space_id, tag }: Pick<ImportOptions, 'space_id' | 'tag'>,
@@ -35,10 +35,10 @@ export async function withWarnings<Row extends StagedRow & { readonly decision: 
   const links = new Map(rows.map((row) => [row, warnedLink(row)]))
   const all = [...links.values()].filter((link) => link !== null)
   const findInFile = (wanted: ReadonlyMap<string, ReadonlySet<string>>) => aliasesInFile(tx, importId, wanted)
-  const warningsOf = await findLinkWarnings(tx, account, all, { ...rules, isFromFile: true, findInFile })
+  const findWarnings = await findLinkWarnings(tx, account, all, { ...rules, isFromFile: true, findInFile })
   return rows.map((row) => {
     const link = links.get(row)
-    const warnings = link ? warningsOf(link).map((each) => each.toJSON()) : []
+    const warnings = link ? findWarnings(link).map((each) => each.toJSON()) : []
     return { ...row, decision: { ...row.decision, warnings } }
   })
 }
@@ -65,12 +65,12 @@ function namesWith(tag: string, names = ''): string[] {
   return [tag, ...others.slice(0, maxTags - 1)]
 }
 
-/** Returns the fields of a row that replace those of a link. Empty ones clear a field, if it can be empty. */
+/** Returns the values that an update gives a link. Empty texts clear fields that can be empty. */
 export function readChange({ fields, password }: Content, rules: LinkRules): Reading<LinkChange> {
   const all = updateLink.fields as Readonly<Record<string, { readonly acceptsEmpty: boolean } | undefined>>
   const sent = Object.entries(fields).filter(([name, text]) => text.trim() !== '' || all[name]?.acceptsEmpty)
   const { values, violations } = withScheme(updateLink.read(Object.fromEntries(sent)), rules)
-  // The address is that of the row.
+  // An update leaves the address unchanged.
   const { domain_id: _, alias: __, exact: ___, keep_address: ____, ...change } = values
   return { values: { ...change, ...(password !== null && { redirect_password: password }) }, violations }
 }

@@ -117,13 +117,13 @@ class OldService {
         const response = await this.#request(path, signal)
         // The body could be endless.
         response.destroy()
-        return answerOf(response, `${new URL(this.#origin).protocol}//${this.#host}/${path}`)
+        return toAnswer(response, `${new URL(this.#origin).protocol}//${this.#host}/${path}`)
       })
       this.#failures = 0
       return answer
     } catch (error) {
       signal.throwIfAborted()
-      const reason = reasonOf(error)
+      const reason = explainError(error)
       this.#failures += 1
       if (this.#failures >= maxFailures) this.#failure = reason
       return reason
@@ -162,7 +162,7 @@ class OldService {
       return (await this.#inTurn(asked)) === 'here' ? 'points_here' : null
     } catch (error) {
       signal.throwIfAborted()
-      return reasonOf(error)
+      return explainError(error)
     }
   }
 
@@ -172,7 +172,7 @@ class OldService {
   }
 }
 
-/** Returns the schemes and ports to try. A configured port that isn't the usual one may speak either. */
+/** Returns the schemes and ports to try. A configured port can use either protocol, unless it is 80 or 443. */
 function originsAt(port: number | undefined): readonly (readonly [scheme: 'https' | 'http', port: number])[] {
   if (port === 80) return [['http', port]]
   if (port === 443) return [['https', port]]
@@ -184,7 +184,7 @@ function originsAt(port: number | undefined): readonly (readonly [scheme: 'https
 }
 
 /** Returns the answer to the request for a URL, to which a relative location belongs. */
-function answerOf({ statusCode: status = 0, headers }: IncomingMessage, url: string): Answer {
+function toAnswer({ statusCode: status = 0, headers }: IncomingMessage, url: string): Answer {
   const { location = null } = headers
   return {
     status,
@@ -202,7 +202,7 @@ function absoluteLocation(sent: string, url: string): string {
 /** Error codes if nothing accepts a connection, or nothing speaks TLS for this host. */
 const noConnection = /^(?:ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|EPROTO|ERR_SSL_\w+)$/
 
-function reasonOf(error: unknown): UnreachableReason {
+function explainError(error: unknown): UnreachableReason {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (message.includes('is not allowed')) return 'private_address'
   if (noConnection.test(code) || message.includes('before secure TLS connection')) return 'no_connection'

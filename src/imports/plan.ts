@@ -19,12 +19,12 @@ import { countOrphans, moveDays, resolveReferences, stageDays } from './days/sto
 import { addressColumns, ClickDays, linkColumns } from './days.ts'
 import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
+import { PlanFigures } from './plan-figures.ts'
 import { CellReader, type ReadingOptions, readFile } from './reading.ts'
 import type { ImportOptions } from './schema.ts'
 import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
 import { advance, createImport, findImport, jobEnd, type Lease, type StoredImport } from './store.ts'
-import { Totals } from './totals.ts'
 
 /** A connection: the storage, or that of a thread. */
 export type Connection = Pick<Db, 'write'>
@@ -84,7 +84,7 @@ export async function planImport(
   return id
 }
 
-const noRows = new Totals().summary(0)
+const noRows = new PlanFigures().summary(0)
 
 /** Reads a whole file. Returns the failure with violations of options and those of the file, unless the file can't be read. */
 async function findViolations(start: () => Promise<Reading>, violations: readonly Violation[]): Promise<Failure> {
@@ -180,7 +180,7 @@ export async function decideAll(
   lease: Lease,
   onProgress: OnProgress = () => undefined,
 ) {
-  const totals = new Totals()
+  const totals = new PlanFigures()
   const save = async (tx: Db, decided: readonly DecidedRow[]) => {
     await advance(tx, lease, {})
     await saveRows(tx, lease.id, decided)

@@ -4,14 +4,23 @@ import { type ColumnChoice, describeColumns, guessColumns, isPrivate, mapColumns
 import { type CsvRow, isUrlList, readCsv } from './csv-file.ts'
 import type { FileColumn, FileItem, FileRow, Source } from './file-row.ts'
 import { ambiguousFormat, type Found, findFormat, hasAll, missingRows, unknownFormat } from './recognition.ts'
-import { csvRecords, type FileRecord, hasValue, jsonRecords, namesOf, readValue, sqlRecords, Table } from './records.ts'
+import {
+  csvRecords,
+  type FileRecord,
+  hasValue,
+  jsonRecords,
+  listNames,
+  readValue,
+  sqlRecords,
+  Table,
+} from './records.ts'
 import { findExtraCell, type RowOptions, RowReader, readKey } from './rows.ts'
 import type { Format, SourceTable } from './source-table.ts'
 import { csv } from './sources/csv.ts'
 import { phpshort, phpshortColumns } from './sources/phpshort.ts'
 import { sourceTables } from './sources.ts'
 import { decodeText, malformed, peekText } from './text.ts'
-import { FileTimes, textOf } from './values.ts'
+import { FileTimes, toText } from './values.ts'
 
 export interface ReadingOptions extends ColumnChoice {
   readonly source: Source | 'auto'
@@ -121,7 +130,7 @@ function fieldNames(columns: readonly FileColumn[]): string[] {
   return columns.map(({ field }) => field ?? '')
 }
 
-/** Reads the rows of stored cells under the fields of these columns. Throws like `readFile`. */
+/** Reads stored cells again, under other fields of their columns. Throws like `readFile`. */
 export class CellReader {
   readonly #table: Table
   readonly #rows: RowReader
@@ -158,7 +167,7 @@ async function readRecords(
     if (waiting[0]?.kind === 'sql') waiting = waiting.slice(0, 1)
     if (done || waiting.length >= maxWaiting) {
       const first = waiting.find(({ isPage }) => !isPage)
-      throw first === undefined ? missingRows() : unknownFormat(namesOf(first))
+      throw first === undefined ? missingRows() : unknownFormat(listNames(first))
     }
   }
 }
@@ -186,7 +195,7 @@ class ItemReader {
   /** The sources whose tables the same dump can have. */
   readonly #tables: readonly SourceTable[]
   readonly #options: RowOptions
-  /** The columns of a table whose cells are stored. */
+  /** The table's columns, if its cells are stored. */
   readonly #columns: readonly FileColumn[]
   /** Positions of columns that are never read. */
   readonly #private: ReadonlySet<number>
@@ -225,7 +234,7 @@ class ItemReader {
     } else if (reader instanceof ClickReader) yield* this.#readClicks(reader, record)
     else if (reader !== null && this.#hosts.size < maxHosts) {
       const { key = [], hosts = '' } = reader.hosts
-      this.#hosts.set(readKey(record, key), textOf(readValue(record, hosts)))
+      this.#hosts.set(readKey(record, key), toText(readValue(record, hosts)))
     }
   }
 
@@ -236,7 +245,7 @@ class ItemReader {
     if (hours.isFull) yield* link === null ? this.#page.takeEarly() : hours.takeItems()
   }
 
-  /** Returns how the records of a list are read; null if they are left out. Throws if they belong to another source. */
+  /** Returns the reader for a list; null if the list is skipped. Throws if it belongs to another source. */
   #readerFor(record: FileRecord) {
     return this.#readers.getOrInsertComputed(record.list, () => {
       const { table } = this.#found

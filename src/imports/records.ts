@@ -25,23 +25,23 @@ export function normalized(name: string): string {
 }
 
 /** The normalized names that sources have. */
-const sourceNames = new Map<string, string>()
+const knownNames = new Map<string, string>()
 
-function keyOf({ kind }: FileRecord, name: string): string {
-  return kind === 'json' ? name : sourceNames.getOrInsertComputed(name, normalized)
+function recordKey({ kind }: FileRecord, name: string): string {
+  return kind === 'json' ? name : knownNames.getOrInsertComputed(name, normalized)
 }
 
 /** Returns whether a record has a value with a name of a source. */
 export function hasValue(record: FileRecord, name: string): boolean {
-  return Object.hasOwn(record.values, keyOf(record, name))
+  return Object.hasOwn(record.values, recordKey(record, name))
 }
 
 /**
- * Returns the value of a record with a name of a source; undefined if it has none. Dots lead into objects of JSON. An asterisk
- * stands for the rest of a name, and then the first value that is set counts.
+ * Returns the value of a record with a name of a source; undefined if it has none. In JSON, dots separate
+ * nested keys. An asterisk stands for the rest of a name, and selects the first value that says something.
  */
 export function readValue(record: FileRecord, name: string): unknown {
-  const [key, { values }] = [keyOf(record, name), record]
+  const [key, { values }] = [recordKey(record, name), record]
   if (key.endsWith('*')) {
     const start = key.slice(0, -1)
     return Object.entries(values).find(([each, value]) => each.startsWith(start) && isSet(value))?.[1]
@@ -55,8 +55,8 @@ export function readValue(record: FileRecord, name: string): unknown {
   return member
 }
 
-/** Returns the names of a record for a message. */
-export function namesOf({ columns, values }: FileRecord): readonly string[] {
+/** Returns a record's names for a message. */
+export function listNames({ columns, values }: FileRecord): readonly string[] {
   return columns ?? Object.keys(values)
 }
 
@@ -105,7 +105,7 @@ export async function* sqlRecords(text: AsyncIterable<string>): AsyncGenerator<F
   }
 }
 
-/** Yields the rows of a CSV file under these columns. Throws `malformed_body`. */
+/** Yields CSV rows under these columns. Throws `malformed_body`. */
 export async function* csvRecords(
   columns: readonly string[],
   rows: AsyncIterable<CsvRow>,

@@ -1,4 +1,4 @@
-/** Why rows are refused because of their addresses. */
+/** Reasons for which rows are refused or skipped because of their addresses. */
 /** A stable code, and a sentence for people. */
 interface Reason {
   readonly code: string
@@ -20,7 +20,7 @@ export function unmapped(host: string): Reason {
   return { code: 'unmapped_host', message }
 }
 
-/** Returns why a row with this host is left out: the domain map says so. */
+/** Returns the reason for a skipped row whose host the domain map skips. */
 export function omitted(host: string): Reason & { readonly outcome: 'skip' } {
   const what = host === '' ? 'Rows without a host' : `Addresses on ${host}`
   return { outcome: 'skip', code: 'unmapped_host', message: `${what} are left out.` }

@@ -28,7 +28,7 @@ export const resultNames: Readonly<Record<ProofResult, string>> = {
   ...{ differs: 'Different', unreachable: 'No answer' },
 }
 
-/** What can follow. `questions` must be answered first: see `hosts` and the conflicts. */
+/** The next step. `questions`: conflicts block the import until someone chooses what happens to them. */
 type NextStep = 'questions' | 'apply' | 'nothing' | 'continue' | 'prove' | null
 
 export interface ImportReport {
@@ -81,14 +81,14 @@ export function reportProof({ proof }: Pick<Import, 'proof'>): ProofReport {
   }
 }
 
-/** A host of the file with the domain of its links, whose DNS records are to be changed unless the links were copied there. */
+/** A host in the file, and the domain of its links. If they were copied there, the host's DNS stays unchanged. */
 export interface MovedHost {
   readonly host: string
   readonly domain: Domain
   readonly isCopied: boolean
 }
 
-/** Finds the hosts of the file of the account's import. */
+/** Finds the hosts in the file of an import. */
 export async function findMovedHosts(storage: Storage, account: number, importId: number): Promise<MovedHost[]> {
   const hosts = await findHosts(storage, account, importId)
   const ids = [...new Set(hosts.map(({ domain_id }) => domain_id))]

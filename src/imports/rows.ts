@@ -2,21 +2,21 @@
 import { maxAddresses } from '../links/addresses.ts'
 import { flags, linkFields } from '../links/fields.ts'
 import { maxTitleLength, redirectStatuses } from '../links/link.ts'
-import type { FileAddress, FileRow, LossKind, Refusal } from './file-row.ts'
+import type { FileAddress, FileRow, LossKind, ReadingError } from './file-row.ts'
 import type { Found } from './recognition.ts'
 import { type FileRecord, readValue } from './records.ts'
 import type { FieldNames, Format, Name, SourceTable } from './source-table.ts'
 import {
-  addressOf,
+  buildAddress,
   FileTimes,
   fitTags,
   fitText,
-  flagOf,
   isSet,
   parseAddress,
   parseCount,
+  parseFlag,
   storable,
-  textOf,
+  toText,
 } from './values.ts'
 
 export interface RowOptions {
@@ -29,7 +29,7 @@ export interface RowOptions {
 interface Draft {
   readonly fields: Record<string, string>
   readonly losses: Set<LossKind>
-  refusal: Refusal | null
+  refusal: ReadingError | null
 }
 
 const maxNotesLength = 2_000
@@ -48,7 +48,7 @@ export class RowReader {
   readonly #fields: readonly (keyof typeof linkFields & keyof FieldNames)[]
   readonly #losses: readonly (readonly [LossKind, readonly string[]])[]
 
-  /** `hosts` are those of another table, by the value of `format.hostKey`. They may be added later. */
+  /** `hosts` come from another table of the file, by the value of `format.hostKey`. More may follow while rows are read. */
   constructor(
     { table, format }: Found,
     { timeZone, generateAliases }: RowOptions,
@@ -63,7 +63,7 @@ export class RowReader {
     this.#losses = Object.entries(table.losses ?? {}) as (readonly [LossKind, readonly string[]])[]
   }
 
-  /** Returns the row of a record. */
+  /** Turns a record into a row. */
   read(record: FileRecord): FileRow {
     const draft: Draft = { fields: { url: '' }, losses: new Set(), refusal: null }
     const host = this.#host(record)
@@ -90,7 +90,7 @@ export class RowReader {
     return { line: record.line, addresses, host, fields, created_at, clicks, bots, losses: [...losses], refusal }
   }
 
-  /** Returns the key by which clicks of the file refer to a record; null if none do. */
+  /** Returns the key by which clicks refer to a record; null if none do. */
   reference(record: FileRecord): string | null {
     return this.#format.key === undefined ? null : readKey(record, this.#format.key)
   }
@@ -113,9 +113,9 @@ export class RowReader {
   }
 
   #host(record: FileRecord): string | null {
-    const own = textOf(this.#value('host', record)[0])
+    const own = toText(this.#value('host', record)[0])
     const { hostKey } = this.#format
-    const key = hostKey === undefined ? '' : textOf(readValue(record, hostKey))
+    const key = hostKey === undefined ? '' : toText(readValue(record, hostKey))
     return parseAddress(own || (this.#hosts.get(key) ?? key))?.host ?? null
   }
 
@@ -124,15 +124,15 @@ export class RowReader {
     for (const each of this.#table.fields.address ?? []) {
       for (const value of [this.#named(each, record)[1]].flat()) {
         if (found.length > maxAddresses + 1) return found
-        const address = parseAddress(textOf(value))
+        const address = parseAddress(toText(value))
         const isNew =
           address !== null && !found.some((each) => each.host === address.host && each.path === address.path)
         if (isNew) found.push(address)
       }
     }
     if (found.length > 0) return found
-    const alias = textOf(this.#value('alias', record)[0]).trim()
-    return alias === '' ? [] : [addressOf(host ?? '', alias)]
+    const alias = toText(this.#value('alias', record)[0]).trim()
+    return alias === '' ? [] : [buildAddress(host ?? '', alias)]
   }
 
   #readField(draft: Draft, field: keyof typeof linkFields & keyof FieldNames, record: FileRecord): void {
@@ -151,7 +151,7 @@ export class RowReader {
   /** Returns the text for the form of links; null if the row has none. */
   #text(draft: Draft, field: keyof typeof linkFields, found: readonly [value: unknown, name: string]): string | null {
     const [value] = found
-    if (flags.includes(field)) return flagOf(value)
+    if (flags.includes(field)) return parseFlag(value)
     switch (field) {
       case 'title':
         return withLoss(draft, field, fitText(value, maxTitleLength, false))
@@ -166,19 +166,19 @@ export class RowReader {
         // Services have 0 for none.
         return String(this.#count(draft, found) || '') || null
       case 'redirect_status': {
-        const text = textOf(value)
+        const text = toText(value)
         return this.#table.source === 'csv' || redirectStatuses.some((each) => String(each) === text) ? text : null
       }
       case 'rules':
-        return typeof value === 'object' ? JSON.stringify(value) : textOf(value)
+        return typeof value === 'object' ? JSON.stringify(value) : toText(value)
       default:
-        return textOf(value).slice(0, maxTextLength)
+        return toText(value).slice(0, maxTextLength)
     }
   }
 
   #tagSeparator(value: unknown): string {
     const { source, tagSeparator = ',' } = this.#table
-    return source === 'csv' && textOf(value).includes('|') ? '|' : tagSeparator
+    return source === 'csv' && toText(value).includes('|') ? '|' : tagSeparator
   }
 
   #time(draft: Draft, [value, name]: readonly [value: unknown, name: string]): string | null {
@@ -201,7 +201,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || (Array.isArray(value) && value.length === 0)
 }
 
-/** Returns the first cell that is not empty and has no column. */
+/** Returns the first cell without a column, unless all are empty. */
 export function findExtraCell({ cells = [], columns = [] }: FileRecord): string | undefined {
   return cells.slice(columns.length).find((cell) => cell !== null && cell.trim() !== '') ?? undefined
 }
@@ -209,9 +209,9 @@ export function findExtraCell({ cells = [], columns = [] }: FileRecord): string 
 /** More than any key has. */
 const maxKeyLength = 600
 
-/** Returns the values of a record with these names as one text. */
+/** Returns the values with these names as one text. */
 export function readKey(record: FileRecord, names: readonly string[]): string {
-  return storable(names.map((name) => textOf(readValue(record, name)).slice(0, maxKeyLength)).join('\n'))
+  return storable(names.map((name) => toText(readValue(record, name)).slice(0, maxKeyLength)).join('\n'))
 }
 
 function withLoss(draft: Draft, kind: 'title' | 'notes' | 'tags', fitted: ReturnType<typeof fitText>): string {
@@ -221,7 +221,7 @@ function withLoss(draft: Draft, kind: 'title' | 'notes' | 'tags', fitted: Return
 
 const maxShown = 40
 
-function refuse(draft: Draft, code: Refusal['code'], name: string, value: unknown, problem: string): void {
-  const shown = storable(textOf(value).slice(0, maxShown))
+function refuse(draft: Draft, code: ReadingError['code'], name: string, value: unknown, problem: string): void {
+  const shown = storable(toText(value).slice(0, maxShown))
   draft.refusal ??= { code, message: `${storable(name)}: “${shown}” ${problem}.` }
 }

@@ -112,7 +112,7 @@ type ValuesOf<F> = F extends Form<infer Values> ? Values : never
 export type ImportOptions = ValuesOf<typeof importOptions>
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
-const countsOf = <Name extends string>(names: readonly Name[]) =>
+const countSchemas = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, Type.Integer({ minimum: 0 })])) as unknown as {
     readonly [Each in Name]: ReturnType<typeof Type.Integer>
   }
@@ -123,7 +123,7 @@ export const importSchema = Type.Object(
     source: Type.Enum([...sources], { description: 'The service that wrote the file.' }),
     state: Type.Enum([...importStates], { description: 'What has happened to the plan.' }),
     rows: count('The rows of the file, while it is being planned those that are read.'),
-    outcomes: Type.Object(countsOf(outcomes), { description: 'The number of rows for each outcome.' }),
+    outcomes: Type.Object(countSchemas(outcomes), { description: 'The number of rows for each outcome.' }),
     exact: count('New addresses that match only their spelling.'),
     case_insensitive: count('New addresses that match in any case.'),
     new_tags: count('Names of tags that become tags.'),
@@ -136,7 +136,7 @@ export const importSchema = Type.Object(
     unmapped_hosts: Type.Array(Type.String(), { description: 'Hosts of the file without a domain.' }),
     first_link_at: orNull(timeSchema('The earliest creation time of a new link.')),
     last_link_at: orNull(timeSchema('The latest creation time of a new link.')),
-    proof: Type.Object(countsOf(proofResults), {
+    proof: Type.Object(countSchemas(proofResults), {
       description: 'The number of addresses for each result of the proof.',
     }),
     error: orNull(

@@ -156,7 +156,7 @@ class SqlParser {
       if (token === '') this.#fail('the statement ends too early')
       if (isFirst && !notColumns.test(token)) columns.push(unquoted(token))
       isFirst = depth === 1 && token === ','
-      depth += depthOf(token)
+      depth += changeDepth(token)
     }
     this.#columns.set(name, columns)
     return 'rest'
@@ -227,17 +227,17 @@ class SqlParser {
     let token = this.#next()
     for (let depth = 0; depth > 0 || (token !== ',' && token !== ')'); token = this.#next()) {
       if (token === '' || token === ';') this.#fail('the row is not complete')
-      depth += depthOf(token)
+      depth += changeDepth(token)
       parts.push(token)
     }
     // Of an expression, only the first string or word counts: `'[]'::jsonb`.
     const text = parts.find(isText)
     const [first = 'NULL'] = parts
-    values.push(text === undefined ? (/^null$/i.test(first) ? null : first) : this.#textOf(text))
+    values.push(text === undefined ? (/^null$/i.test(first) ? null : first) : this.#unescape(text))
     return token === ','
   }
 
-  #textOf(token: string): string {
+  #unescape(token: string): string {
     const start = token.search(/['"]/)
     const quote = token.charAt(start)
     const text = token.slice(start + 1, -1)
@@ -293,7 +293,7 @@ class SqlParser {
 /** How other parts of a `CREATE TABLE` statement start. */
 const notColumns = /^(?:PRIMARY|KEY|UNIQUE|INDEX|CONSTRAINT|FOREIGN|CHECK|FULLTEXT|SPATIAL|EXCLUDE|LIKE)$/i
 
-function depthOf(token: string): number {
+function changeDepth(token: string): number {
   return token === '(' ? 1 : token === ')' ? -1 : 0
 }
 

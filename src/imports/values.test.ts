@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { failureOf, readText } from '../../test/import-files.ts'
-import { FileTimes, fitTags, fitText, flagOf, isSet, parseAddress, parseCount } from './values.ts'
+import { FileTimes, fitTags, fitText, isSet, parseAddress, parseCount, parseFlag } from './values.ts'
 
 for (const [text, host, path] of [
   ['https://Sip.Example:8443/Tea%2FGreen%20Tea/?a=1#b', 'sip.example', 'Tea/Green Tea'],
@@ -121,7 +121,7 @@ test('reads numbers with and without groups of three digits', () => {
 
 test('reads what services write for on and off', () => {
   const values = [true, 1, 'Yes', 'TRUE', 't', false, '0', 'No', 'f', 'maybe']
-  assert.deepEqual(values.map(flagOf), [...Array(5).fill('true'), ...Array(4).fill('false'), 'maybe'])
+  assert.deepEqual(values.map(parseFlag), [...Array(5).fill('true'), ...Array(4).fill('false'), 'maybe'])
   assert.deepEqual([[], {}, '', '0', 0, '€0,00', 'false', null, '[]', false].map(isSet), Array(10).fill(false))
   assert.deepEqual([[1], { a: 1 }, 'x', '1', true, '$2.00'].map(isSet), Array(6).fill(true))
 })

@@ -9,7 +9,7 @@ import { Refusal } from '../violations.ts'
 import type { FileAddress } from './file-row.ts'
 
 /** Returns the text of a value: '' for null and for objects. */
-export function textOf(value: unknown): string {
+export function toText(value: unknown): string {
   return value === null || value === undefined || typeof value === 'object' ? '' : String(value)
 }
 
@@ -23,11 +23,11 @@ export function parseAddress(text: string): FileAddress | null {
   const trimmed = text.trim()
   if (trimmed === '') return null
   const [, authority = '', path = ''] = shortUrl.exec(trimmed) ?? []
-  return addressOf(authority, decodePercent(path) ?? path)
+  return buildAddress(authority, decodePercent(path) ?? path)
 }
 
 /** Returns the address of a host, which may be empty, and a decoded path. */
-export function addressOf(authority: string, path: string): FileAddress {
+export function buildAddress(authority: string, path: string): FileAddress {
   const name = storable(authority.slice(0, maxHost))
     .trim()
     .toLowerCase()
@@ -58,12 +58,12 @@ export class FileTimes {
 
   /** `zone` is an IANA name or an offset. Throws `validation_failed` on `time_zone`. */
   constructor(zone: string | null) {
-    this.#offsetAt = zone === null ? null : offsetsOf(zone)
+    this.#offsetAt = zone === null ? null : findOffsets(zone)
   }
 
   /** Returns RFC 3339 in UTC, null for no time, undefined for an unknown form. Throws if a time needs the zone. */
   parse(value: unknown): string | null | undefined {
-    const text = textOf(value).trim()
+    const text = toText(value).trim()
     if (text === '' || text.startsWith('0000-00-00')) return null
     if (/^\d{10}$|^\d{13}$/.test(text)) return new Date(Number(text.padEnd(13, '0'))).toISOString()
     const match = timePattern.exec(text)
@@ -90,7 +90,7 @@ export class FileTimes {
   }
 }
 
-function offsetsOf(name: string): (localMs: number) => number {
+function findOffsets(name: string): (localMs: number) => number {
   const offset = name.toUpperCase() === 'Z' ? 0 : parseOffset(name)
   if (offset !== null) return () => offset
   const known = parseTimeZone(name)
@@ -105,7 +105,7 @@ const maxDigits = 32
 
 /** Returns a number, null for no number, undefined for an unknown form. */
 export function parseCount(value: unknown): number | null | undefined {
-  const text = textOf(value).trim()
+  const text = toText(value).trim()
   if (text === '') return null
   if (text.length > maxDigits) return undefined
   const count = /^(?:\d+|\d{1,3}(?:,\d{3})+)$/.test(text) ? Number(text.replaceAll(',', '')) : Number.NaN
@@ -122,15 +122,15 @@ const flags: Readonly<Record<string, string>> = {
 }
 
 /** Returns `true` or `false`, and unknown texts unchanged. */
-export function flagOf(value: unknown): string {
-  const text = textOf(value).trim().toLowerCase()
+export function parseFlag(value: unknown): string {
+  const text = toText(value).trim().toLowerCase()
   return flags[text] ?? text
 }
 
 /** Returns whether a value says that the link has something: a text, a number, a flag or a list. */
 export function isSet(value: unknown): boolean {
   if (typeof value === 'object') return value !== null && Object.keys(value).length > 0
-  return !/^(?:|\W?0(?:[.,]0+)?|false|no|null|\{\}|\[\])$/.test(textOf(value).trim().toLowerCase())
+  return !/^(?:|\W?0(?:[.,]0+)?|false|no|null|\{\}|\[\])$/.test(toText(value).trim().toLowerCase())
 }
 
 /** A text, and whether something of it is lost. */
@@ -141,7 +141,7 @@ interface Fitted {
 
 /** Returns a text without control characters, of at most `most` code points. Only notes have several lines. */
 export function fitText(value: unknown, most: number, isMultiline: boolean): Fitted {
-  const lines = textOf(value).replaceAll('\r\n', '\n').toWellFormed()
+  const lines = toText(value).replaceAll('\r\n', '\n').toWellFormed()
   const plain = isMultiline ? lines.replace(/[^\P{Cc}\n\t]/gu, '') : lines.replace(/\s+/g, ' ').replace(/\p{Cc}/gu, '')
   // Normalization takes quadratic time in the marks on a letter, and never shortens a text to less than a quarter.
   const characters = [
@@ -156,7 +156,7 @@ export function fitText(value: unknown, most: number, isMultiline: boolean): Fit
 
 /** Returns names of tags with commas between them. `separator` separates them in a text. */
 export function fitTags(value: unknown, separator: string | RegExp): Fitted {
-  const listed = Array.isArray(value) ? value.map((tag) => textOf(tag?.name ?? tag)) : textOf(value).split(separator)
+  const listed = Array.isArray(value) ? value.map((tag) => toText(tag?.name ?? tag)) : toText(value).split(separator)
   const names = new Map<string, string>()
   let isCut = false
   for (const name of listed.map((each) => each.trim()).filter((each) => each !== '')) {

@@ -65,7 +65,7 @@ export async function moveDays(
   return (await tx.execute(moved)).length > 0
 }
 
-/** Moves clicks with references to the main addresses of the rows that have these. Returns whether there may be more. */
+/** Moves clicks to the main address of the row with their reference. Returns whether there may be more. */
 export async function resolveReferences(tx: Db, importId: number): Promise<boolean> {
   const own = query.selectFrom('import_days').selectAll().where('import_id', '=', importId)
   const days = await tx.execute(own.where('reference', 'is not', null).orderBy('id').limit(movedTogether))

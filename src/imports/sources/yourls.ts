@@ -1,5 +1,5 @@
 import type { SourceTable } from '../source-table.ts'
-import { parseAddress, textOf } from '../values.ts'
+import { parseAddress, toText } from '../values.ts'
 
 const columns = ['keyword', 'url', 'title', 'timestamp', 'ip', 'clicks']
 
@@ -26,7 +26,7 @@ export const yourls: SourceTable = {
     { kind: 'json', list: 'links', requires: ['shorturl', 'url', 'clicks'] },
   ],
   fields: {
-    alias: ['keyword', 'source', ['shorturl', (url) => parseAddress(textOf(url))?.path]],
+    alias: ['keyword', 'source', ['shorturl', (url) => parseAddress(toText(url))?.path]],
     url: ['url', 'target'],
     title: ['title'],
     created_at: ['timestamp'],

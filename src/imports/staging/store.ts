@@ -238,12 +238,12 @@ function hasWarning(code: WarningCode | ''): string {
 function hasResult(importId: number, result: ProofResult) {
   const addresses = query.selectFrom('import_addresses').select('row_id').where('import_id', '=', importId)
   return ({ eb, and, or, ref }: ExpressionBuilder<Pick<Database, 'import_rows'>, 'import_rows'>) => {
-    const isOf = eb(ref('id'), 'in', addresses.where('result', '=', result))
+    const hasIt = eb(ref('id'), 'in', addresses.where('result', '=', result))
     const isNew = and([
       eb('outcome', 'in', linkedOutcomes),
       eb(ref('id'), 'in', addresses.where('result', 'is', null).where('domain_id', 'is not', null)),
     ])
-    return result === 'pending' ? or([isOf, isNew]) : isOf
+    return result === 'pending' ? or([hasIt, isNew]) : hasIt
   }
 }
 

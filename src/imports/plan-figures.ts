@@ -9,7 +9,7 @@ import type { Summary } from './store.ts'
 const maxHosts = 100
 
 /** Adds up the figures of a plan. */
-export class Totals {
+export class PlanFigures {
   readonly #outcomes = Object.fromEntries(outcomes.map((each) => [each, 0])) as Record<RowOutcome, number>
   readonly #losses = new Map<LossKind, number>()
   readonly #unmapped = new Map<string, number>()
