@@ -51,19 +51,6 @@ describe('POST /links/{id}/addresses', () => {
     assert.equal(body.data.exact, false)
   })
 
-  test('422 for invalid and unknown fields, and for a domain of another account', async () => {
-    const to = await link()
-    const foreign = (await newPlace(app)).domain
-    assertRefused(
-      await tryAdd(to, { alias: 'two words', exact: 'maybe' }),
-      ['alias', 'invalid_character'],
-      ['exact', 'not_a_boolean'],
-    )
-    assertRefused(await tryAdd(to, { alias: 'a', domain_id: foreign.id }), ['domain_id', 'unknown_domain'])
-    assertRefused(await tryAdd(to, { url: destination }), ['url', 'unknown_field'])
-    assertRefused(await tryAdd(to, { alias: 'robots.txt' }), ['alias', 'reserved'])
-  })
-
   test('422 `loops` if the link redirects to the address', async () => {
     const alias = fresh('loop')
     const to = await link({ url: `https://${place.domain.name}/${alias}?again` })

@@ -12,6 +12,8 @@ const strangeSpace = await strange.stored('/spaces', { name: 'Of another' })
 const { send, link } = place
 const url = 'https://acme.com'
 
+const tagNames = Array.from({ length: 21 }, (_, index) => `tag ${index}`)
+
 /** Rejected values by field and code. */
 const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>>> = {
   url: {
@@ -61,6 +63,16 @@ const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>
     not_a_string: [1],
   },
   redirect_status: { not_allowed: [300, '0302', 'x', true] },
+  tags: {
+    invalid_character: [['a,b']],
+    not_a_string: [[1], {}],
+    too_long: [['x'.repeat(51)]],
+    control_characters: [['a\0']],
+    too_many: [tagNames, tagNames.join()],
+  },
+  notes: { control_characters: ['a\rb'], too_long: ['x'.repeat(2_001)] },
+  archived: { not_a_boolean: ['yes'] },
+  exact: { not_a_boolean: ['maybe', 2] },
 }
 const badTimes = [
   ...['2026-02-30T12:00:00Z', '2026-02-30 12:00', '2025-02-29 00:00', '2026-13-01 00:00', '2026-11-20', 'tomorrow'],
@@ -90,6 +102,30 @@ describe('422 on store and update', () => {
       }
     }
   }
+  test('the same codes in rows of bulk requests, in their changes, and for further addresses', async () => {
+    const { id } = await own
+    const cases = Object.entries(refused).flatMap(([field, codes]) =>
+      Object.entries(codes).flatMap(([code, values]) => values.map((value) => ({ field, code, value }))),
+    )
+    const links = cases.map(({ field, value }) => ({ url, [field]: value }))
+    const stored = await send('POST', '/links/bulk', { json: { links } })
+    const found = stored.body.data.map(({ violations }: Json) =>
+      violations.map(({ field, code }: Json) => [field, code]),
+    )
+    assert.deepEqual(
+      found,
+      cases.map(({ field, code }) => [[field, code]]),
+    )
+    for (const { field, code, value } of cases) {
+      const isInSet = !['alias', 'domain_id'].includes(field)
+      const changed = await send('PATCH', '/links/bulk', { json: { ids: [id], set: { [field]: value } } })
+      assertRefused(changed, [`set.${field}`, isInSet ? code : 'unknown_field'])
+      const isOfAddress = !isInSet || field === 'exact'
+      const added = await send('POST', `/links/${id}/addresses`, { json: { [field]: value } })
+      assertRefused(added, [field, isOfAddress ? code : 'unknown_field'])
+    }
+  })
+
   for (const value of badTimes) {
     test(`invalid_time for ${value}`, async () => {
       for (const field of times) await assertBoth(field, value, 'invalid_time')
