@@ -1,5 +1,6 @@
 /** How commands use the API: in this process, with the operator as the actor. */
-import { buffer } from 'node:stream/consumers'
+import { json, text } from 'node:stream/consumers'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Actor } from '../access/actor.ts'
 import { type ApiClient, type ApiResponse, LocalApi } from '../api/local.ts'
 import type { Operation } from '../api/operations.ts'
@@ -10,6 +11,7 @@ import { Failure } from '../errors.ts'
 import { type Form, form } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
+import type { ImportActions } from '../imports/actions.ts'
 import { findInstanceUrls } from '../instance/store.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { explainer } from '../redirect/explain.ts'
@@ -39,6 +41,9 @@ interface Answer<T> {
 /** The largest list page. */
 const maxPage = 100
 
+/** How often the state of a job is asked for. Milliseconds. */
+const pollMs = 500
+
 export class Client {
   readonly #api: ApiClient
   readonly #terminal: Terminal
@@ -67,10 +72,20 @@ export class Client {
   /** Sends a request, and returns the JSON of its response. Writes the warnings in it to stderr. */
   async call<T>(operation: Operation, request: Request = {}): Promise<Answer<T>> {
     const { body } = await this.send(operation, request)
-    const text = (await buffer(body)).toString('utf8')
-    const { data, meta = {} } = text === '' ? { data: undefined } : JSON.parse(text)
+    const received = await text(body)
+    const { data, meta = {} } = received === '' ? { data: undefined } : JSON.parse(received)
     writeWarnings(this.#terminal, meta.warnings ?? [])
     return { data, meta }
+  }
+
+  /** Sends a request that starts a job, again until the job is complete. Returns its record. */
+  async finish<T>(operation: Operation, id: number): Promise<T> {
+    for (;;) {
+      const { status, body } = await this.send(operation, { id })
+      if (status !== 202) return ((await json(body)) as { readonly data: T }).data
+      body.destroy()
+      await wait(pollMs)
+    }
   }
 
   /** Returns a record; undefined if there is none. */
@@ -125,9 +140,17 @@ export function findForm({ body, query }: Operation): Form<unknown> {
   return body?.form ?? query ?? noForm
 }
 
+interface Local {
+  readonly db: Storage
+  readonly actor: Actor
+  readonly terminal: Terminal
+  /** By default, imports whose jobs show no progress. */
+  readonly imports?: ImportActions
+}
+
 /** Runs work with the API in this process. */
 export async function withClient<T>(
-  { db, actor, terminal }: { readonly db: Storage; readonly actor: Actor; readonly terminal: Terminal },
+  { db, actor, terminal, imports }: Local,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { base_url, short_url } = await findInstanceUrls(db)
@@ -137,7 +160,7 @@ export async function withClient<T>(
   const api = new LocalApi(actor, () => dashboardUrl(base_url))
   addOperations(api, {
     ...{ storage: db, idempotentRequests, actions, reversals, shortUrl },
-    imports: await openImports(db),
+    imports: imports ?? (await openImports(db)),
     explain: explainer(db, shortUrl),
     historyDays: readHistoryDays(),
     semaphores: createSemaphores(),

@@ -1,12 +1,15 @@
 /** What commands print about imports. */
 import { readOwnUrl } from '../config/config.ts'
-import { found } from '../errors.ts'
+import { domainOperations } from '../domains/operations.ts'
+import type { Fields } from '../http/form-encoding.ts'
 import type { ImportActions } from '../imports/actions.ts'
 import { columnFields } from '../imports/csv-columns.ts'
 import { vendors } from '../imports/refusals.ts'
 import {
+  describeLoss,
   explainUnreachable,
   findMovedHosts,
+  findNextStep,
   type ImportReport,
   plainAddress,
   reportImport,
@@ -14,54 +17,75 @@ import {
   resultNames,
   rowKinds,
 } from '../imports/report.ts'
-import type { Import, ImportRow, ImportRowsQuery } from '../imports/schema.ts'
-import { rowRecord } from '../imports/shown.ts'
+import { type Import, type ImportRow, importOperations } from '../imports/schema.ts'
 import { sourceNames } from '../imports/source-names.ts'
 import type { StoredImport } from '../imports/store.ts'
 import { findInstanceUrls } from '../instance/store.ts'
 import { formatCount, quantity } from '../lib/format.ts'
-import { findLinkDomain } from '../links/store.ts'
 import { DomainChecks } from '../reachability/checks.ts'
 import { findRecordsToSet } from '../reachability/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
+import type { Client } from './client.ts'
 import type { Terminal } from './command.ts'
 import { withOptionNames } from './form-options.ts'
 import { changesInWords } from './history.ts'
 import { ownShortUrls } from './instance.ts'
-import { printable, shorten, table } from './output.ts'
-
-export interface ReportContext {
-  readonly db: Storage
-  readonly account: number
-  readonly imports: ImportActions
-}
+import { type Listed, printable, shorten, table } from './output.ts'
+import type { NamedRecord } from './references.ts'
 
 /** Rows in their final form, and rows with errors or differences. */
 const [maxSamples, maxProblems] = [10, 20]
 
-/** Describes a plan or an import: outcomes, losses, columns, hosts, the first rows, errors, and the next command. */
-export async function describeImport(context: ReportContext, record: Import): Promise<string> {
+/** What only the process knows that has planned an import: the zone of times without one, its columns, hosts and first rows. */
+export interface PlanDetails {
+  readonly zone: string | null
+  /** The number of rows whose host has no domain. */
+  readonly unmapped: number
+  readonly sections: readonly (string | false)[]
+}
+
+const noDetails: PlanDetails = { zone: null, unmapped: 0, sections: [] }
+
+/** Describes a plan or an import: outcomes, losses, details of the plan, errors, and the next command. */
+export async function describeImport(client: Client, record: Import, details = noDetails): Promise<string> {
   const { id, source, state, rows, outcomes, error } = record
   const isPlan = state === 'planned'
-  const stored = found(await context.imports.findStored(context.account, id), 'import')
-  const report = reportImport(stored)
-  const lost = report.losses.map((text) => `  ${text}`)
-  const { unmapped } = report.rows
-  const refused = rowKinds.refuse + (unmapped === 0 ? '' : `, ${formatCount(unmapped)} of them without a domain`)
+  const refused =
+    details.unmapped === 0
+      ? rowKinds.refuse
+      : `${rowKinds.refuse}, ${formatCount(details.unmapped)} of them without a domain`
+  const lost = record.losses.map(({ kind, rows }) => `  ${describeLoss(kind, rows)}`)
   return joined([
     `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
     error !== null && `The file can’t be imported. ${withOptionNames(error.message)}`,
     countTable('OUTCOME', outcomes, { ...rowKinds, refuse: refused }),
-    describeFigures(record, isPlan ? stored.options.time_zone : null),
+    describeFigures(record, details.zone),
     lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),
-    isPlan && describeColumns(stored),
-    isPlan && (await describeHosts(context, report)),
-    isPlan && (await describeSamples(context, id)),
-    await describeProblems(context, record, 'conflict'),
-    await describeProblems(context, record, 'refuse'),
-    describeNext(record, report),
+    ...details.sections,
+    await describeProblems(client, record, 'conflict'),
+    await describeProblems(client, record, 'refuse'),
+    describeNext(record),
   ])
+}
+
+/** Returns what `describeImport` adds to a plan. */
+export async function readPlanDetails(context: PlanContext): Promise<PlanDetails> {
+  const { stored } = context
+  const { rows, hosts } = reportImport(stored)
+  return {
+    zone: stored.options.time_zone,
+    unmapped: rows.unmapped,
+    sections: [describeColumns(stored), await describeHosts(context, hosts), await describeSamples(context)],
+  }
+}
+
+/** A stored plan, and how its rows are read. */
+export interface PlanContext {
+  readonly client: Client
+  readonly imports: ImportActions
+  readonly account: number
+  readonly stored: StoredImport
 }
 
 function joined(parts: readonly (string | false)[]): string {
@@ -106,8 +130,9 @@ function describeColumns({ columns, source }: StoredImport): string | false {
 }
 
 /** Lists the hosts without a domain, with the options to add. */
-async function describeHosts({ db, account }: ReportContext, { hosts }: ImportReport): Promise<string | false> {
-  const domain = (await findLinkDomain(db, account, null))?.name ?? 'your.domain'
+async function describeHosts({ client }: PlanContext, hosts: ImportReport['hosts']): Promise<string | false> {
+  const { rows: domains } = await client.list<NamedRecord>(domainOperations.list, 1, { fields: { sort: 'asc' } })
+  const domain = domains[0]?.name ?? 'your.domain'
   const lines = hosts.map(({ host, rows }) => {
     const pair = host === '' ? `'*=${domain}'` : `${host}=${domain}`
     const own = host === '' || vendors.includes(host) ? '' : `, or run ${program} domains create ${host}`
@@ -117,10 +142,11 @@ async function describeHosts({ db, account }: ReportContext, { hosts }: ImportRe
 }
 
 /** Returns the first rows that an application would store, and the values that updates change. */
-async function describeSamples(context: ReportContext, id: number): Promise<string | false> {
-  const wanted = (['store', 'rename', 'update'] as const).map((outcome) =>
-    findRows(context, id, { outcome }, maxSamples),
-  )
+async function describeSamples({ imports, account, stored: { id } }: PlanContext): Promise<string | false> {
+  const wanted = (['store', 'rename', 'update'] as const).map(async (outcome) => {
+    const { rows } = await imports.firstRows(account, id, { outcome }, maxSamples)
+    return rows.map((stored) => ({ stored, row: imports.showRow(stored) }))
+  })
   const all = (await Promise.all(wanted)).flat().sort((a, b) => a.row.id - b.row.id)
   const samples = all.slice(0, maxSamples)
   const lines = samples.map(({ row, stored }) => {
@@ -143,33 +169,26 @@ function describeAddresses({ addresses }: ImportRow): string {
   return all.join(', ') || '(generated)'
 }
 
-/** Returns the first rows that a filter selects: their API records and their stored rows. */
-async function findRows(
-  { db, account, imports }: ReportContext,
-  id: number,
-  filter: Partial<ImportRowsQuery>,
-  most: number,
-) {
-  const { rows } = await imports.firstRows(account, id, filter, most)
-  const shortUrl = await ownShortUrls(db)
-  return rows.map((stored) => ({ row: rowRecord(stored, shortUrl), stored }))
+/** Returns the first rows that a filter selects. */
+function firstRows(client: Client, id: number, filter: Fields): Promise<Listed<ImportRow>> {
+  return client.list<ImportRow>(importOperations.rows, maxProblems, { id, fields: filter })
 }
 
 /** Returns a table of the first rows with an error or a conflict. */
-async function describeProblems(context: ReportContext, { id, outcomes }: Import, outcome: 'conflict' | 'refuse') {
-  const rows = await findRows(context, id, { outcome }, maxProblems)
-  const isPart = outcomes[outcome] > rows.length
+async function describeProblems(client: Client, { id }: Import, outcome: 'conflict' | 'refuse') {
+  const { rows, total } = await firstRows(client, id, { outcome })
+  const isPart = total > rows.length
   const all = isPart ? ` To see all, run ${program} move rows ${id} --outcome ${outcome} --limit 1000` : ''
   const effect = outcome === 'refuse' ? ' (left out; they don’t block the others)' : ''
-  return rows.length > 0 && `${rowKinds[outcome]}${effect}:${all}\n${rowTable(rows.map(({ row }) => row))}`
+  return rows.length > 0 && `${rowKinds[outcome]}${effect}:${all}\n${rowTable(rows)}`
 }
 
 /** Writes the warnings about the first rows to stderr. */
-export async function writeRowWarnings({ account, imports }: ReportContext, id: number, { err }: Terminal) {
-  const { rows, total } = await imports.firstRows(account, id, { warning: true }, maxProblems)
-  for (const { id: row, line, decision } of rows) {
+export async function writeRowWarnings(client: Client, id: number, { err }: Terminal) {
+  const { rows, total } = await firstRows(client, id, { warning: 'any' })
+  for (const { id: row, line, warnings = [] } of rows) {
     const place = line === null ? `Row ${row}` : `Line ${line}`
-    for (const { message } of decision.warnings) err.write(`${place}: ${printable(message)}\n`)
+    for (const { message } of warnings) err.write(`${place}: ${printable(message)}\n`)
   }
   const left = total - rows.length
   if (left > 0)
@@ -189,8 +208,8 @@ export function rowTable(rows: readonly ImportRow[]): string {
   return table([['ROW', 'LINE', 'OUTCOME', 'ADDRESS', 'URL', 'NOTE'], ...lines])
 }
 
-function describeNext({ id, undo_until }: Import, { next }: ImportReport): string | false {
-  switch (next) {
+function describeNext({ id, state, outcomes, undo_until }: Import): string | false {
+  switch (findNextStep(state, outcomes)) {
     case 'questions':
       return 'Conflicts block the import. Plan the file again with --conflict skip, rename or update.'
     case 'apply':
@@ -206,24 +225,31 @@ function describeNext({ id, undo_until }: Import, { next }: ImportReport): strin
   }
 }
 
-/** Describes a proof: the differences with both responses, and the DNS records to change next. */
-export async function describeProof(context: ReportContext, { id, proof }: Import): Promise<string> {
+/**
+ * Describes a proof: the differences with both responses, and the DNS records to change next. It reads the database, because
+ * the API has neither why a service didn't respond nor the checks of domains.
+ */
+export async function describeProof(
+  { db, account, imports }: { readonly db: Storage; readonly account: number; readonly imports: ImportActions },
+  record: Import,
+): Promise<string> {
+  const { id, proof } = record
   const different = (['differs', 'unreachable'] as const).map(async (result) => {
-    const rows = await findRows(context, id, { proof: result }, maxProblems)
-    const isPart = proof[result] > maxProblems
+    const { rows, total } = await imports.firstRows(account, id, { proof: result }, maxProblems)
+    const isPart = total > rows.length
     const all = isPart ? `To see all, run ${program} move rows ${id} --proof ${result} --limit 1000\n` : ''
-    const lines = rows.flatMap(({ row, stored }) =>
-      row.addresses.flatMap(({ old_url, proof: each }, at) => {
+    const lines = rows.flatMap((stored) =>
+      imports.showRow(stored).addresses.flatMap(({ old_url, proof: each }, at) => {
         if (each?.result !== result) return []
-        const old =
-          each.old.status === null ? explainUnreachable(stored.addresses[at]?.reason ?? null) : formatResponse(each.old)
+        const reason = explainUnreachable(stored.addresses[at]?.reason ?? null)
+        const old = each.old.status === null ? reason : formatResponse(each.old)
         return [[plainAddress(old_url), old, formatResponse(each.new)]]
       }),
     )
     return rows.length > 0 && all + table([['ADDRESS', 'OLD SERVICE', 'HERE'], ...lines])
   })
   const tables = await Promise.all(different)
-  return joined([countTable('RESULT', proof, resultNames), ...tables, await describeDns(context, id, proof)])
+  return joined([countTable('RESULT', proof, resultNames), ...tables, await describeDns(db, account, record)])
 }
 
 function formatResponse({
@@ -237,7 +263,7 @@ function formatResponse({
 }
 
 /** Returns the DNS records to change for the hosts of an import. */
-async function describeDns({ db, account }: ReportContext, id: number, proof: Import['proof']): Promise<string> {
+async function describeDns(db: Storage, account: number, { id, proof }: Import): Promise<string> {
   const publicHost = URL.parse(readOwnUrl((await findInstanceUrls(db)).base_url) ?? '')?.hostname ?? null
   const checks = new DomainChecks({ storage: db, shortUrl: await ownShortUrls(db) })
   const lines = new Set<string>()

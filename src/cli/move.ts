@@ -1,9 +1,11 @@
 /** The commands that move links from other services: they plan, apply, prove and undo imports. */
 import { createReadStream } from 'node:fs'
 import { extname } from 'node:path'
+import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { found } from '../errors.ts'
+import type { ImportActions } from '../imports/actions.ts'
 import type { ReadingOptions } from '../imports/reading.ts'
 import {
   fileTypes,
@@ -15,21 +17,35 @@ import {
 } from '../imports/schema.ts'
 import { sourceNames } from '../imports/source-names.ts'
 import { formatCount, quantity } from '../lib/format.ts'
+import type { Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, importId, optional, optionalFile, required, text } from './arguments.ts'
-import { withClient } from './client.ts'
-import { type Result, type Terminal, wrapped } from './command.ts'
+import { type Client, withClient } from './client.ts'
+import {
+  type Arguments,
+  type Command,
+  type Declared,
+  type Printed,
+  type Terminal,
+  type Values,
+  wrapped,
+} from './command.ts'
 import { checkFields, explained, formOptions, givenFields } from './form-options.ts'
-import { openImports, withImports } from './imports.ts'
-import { describeImport, describeProof, rowTable, writeRowWarnings } from './move-report.ts'
-import { listCommand } from './operation-command.ts'
+import { withImports } from './imports.ts'
+import { describeImport, describeProof, readPlanDetails, rowTable, writeRowWarnings } from './move-report.ts'
+import { listCommand, operationCommand } from './operation-command.ts'
 import { isConfirmed, isTerminal, json, table } from './output.ts'
-import { withIds } from './references.ts'
+import { type Subject, withIds } from './references.ts'
 import { readFailure } from './transfer.ts'
 
 const operand = required('ID', `the import, as shown by "${program} move list"`, importId)
 const asJson = flag('print the record as JSON')
+
+const importSubject: Subject<Pick<Import, 'id'>> = {
+  arguments: { operand },
+  choose: async (_, { operand }) => ({ id: Number(operand) }),
+}
 
 export const moveCommands = {
   plan: accountCommand({
@@ -61,33 +77,31 @@ export const moveCommands = {
       checkFields(importOptions, fields, 'body')
       const { timeZone } = calendarOf(await findTimeZones(db, account))
       const values = importOptions.read({ time_zone: timeZone, ...fields }).values as ImportOptions
-      return withImports({ db, account: actor.account }, terminal, async (imports) => {
-        const planned = imports.plan(actor, bytesOf(file, terminal), { type: typeOf(file), options: values })
-        const { shown } = await planned.catch((error) => {
-          throw explained(error, importOptions, 'body')
+      return withImports({ db, account }, terminal, async (imports) => {
+        const planned = imports.plan(actor, readBytes(file, terminal), { type: readFileType(file), options: values })
+        const { record } = (
+          await planned.catch((error) => {
+            throw explained(error, importOptions, 'body')
+          })
+        ).shown
+        const stored = found(await imports.findStored(account, record.id), 'import')
+        return withClient({ db, actor, terminal }, async (client) => {
+          const details = await readPlanDetails({ client, imports, account, stored })
+          await writeRowWarnings(client, record.id, terminal)
+          return { text: isJson ? json(record) : await describeImport(client, record, details), code: exitCode(record) }
         })
-        const { record } = shown
-        const context = { db, account: actor.account, imports }
-        const text = isJson ? json(record) : await describeImport(context, record)
-        await writeRowWarnings(context, record.id, terminal)
-        return resultOf(text, record)
       })
     },
   }),
 
-  apply: accountCommand({
+  apply: jobCommand({
     summary: 'Store the links and clicks of a plan. Run it again after an interruption.',
     arguments: { operand, json: asJson },
-    run: async (db, { operand: id, json: isJson }, actor, terminal) =>
-      withImports({ db, account: actor.account }, terminal, async (imports, finish) => {
-        const record = await finish(
-          () => imports.apply(actor, id),
-          ({ state }) => state === 'applied',
-        )
-        const context = { db, account: actor.account, imports }
-        await writeRowWarnings(context, id, terminal)
-        return resultOf(isJson ? json(record) : await describeImport(context, record), record)
-      }),
+    run: async (client, { operand: id, json: isJson }, terminal) => {
+      const record = await client.finish<Import>(importOperations.apply, id)
+      await writeRowWarnings(client, id, terminal)
+      return { text: isJson ? json(record) : await describeImport(client, record), code: exitCode(record) }
+    },
   }),
 
   proof: accountCommand({
@@ -98,32 +112,26 @@ export const moveCommands = {
       0,
     ),
     run: async (db, { operand: id, json: isJson }, actor, terminal) =>
-      withImports({ db, account: actor.account }, terminal, async (imports, finish) => {
-        const record = await finish(
-          () => imports.proof(actor, id),
-          ({ proof }) => proof.pending === 0,
-        )
+      withJobs({ db, actor, terminal }, async (client, imports) => {
+        const record = await client.finish<Import>(importOperations.proof, id)
         const { differs, unreachable, pending } = record.proof
         const text = isJson ? json(record) : await describeProof({ db, account: actor.account, imports }, record)
         return { text, code: differs + unreachable + pending > 0 ? 1 : 0 }
       }),
   }),
 
-  undo: accountCommand({
+  undo: jobCommand({
     summary: 'Delete the links of an import, up to 30 days later, if no one edited them.',
     arguments: { operand, yes: flag('undo without asking (required without a terminal)'), json: asJson },
-    run: async (db, { operand: id, yes, json: isJson }, actor, terminal) =>
-      withImports({ db, account: actor.account }, terminal, async (imports, finish) => {
-        const { store, rename, update } = found(await imports.find(actor.account, id), 'import').record.outcomes
-        const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
-        const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
-        if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
-        const record = await finish(
-          () => imports.undo(actor, id),
-          ({ state }) => state === 'undone',
-        )
-        return isJson ? json(record) : `Import ${id} was undone.`
-      }),
+    run: async (client, { operand: id, yes, json: isJson }, terminal) => {
+      const { data } = await client.call<Import>(importOperations.show, { id })
+      const { store, rename, update } = data.outcomes
+      const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
+      const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
+      if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
+      const record = await client.finish<Import>(importOperations.undo, id)
+      return isJson ? json(record) : `Import ${id} was undone.`
+    },
   }),
 
   list: listCommand<Import>({
@@ -133,27 +141,47 @@ export const moveCommands = {
     print: importTable,
   }),
 
-  show: accountCommand({
+  show: operationCommand<Pick<Import, 'id'>, Import>({
     summary: 'Show a plan or an import.',
-    arguments: { operand, json: asJson },
-    run: async (db, { operand: id, json: isJson }, { account }) => {
-      const imports = await openImports(db)
-      const { record } = found(await imports.find(account, id), 'import')
-      return isJson ? json(record) : describeImport({ db, account, imports }, record)
-    },
+    operation: importOperations.show,
+    subject: importSubject,
+    json: 'print the record as JSON',
+    print: (record, _, client) => describeImport(client, record),
   }),
 
-  rows: listCommand<ImportRow, { readonly id: number }>({
+  rows: listCommand<ImportRow, Pick<Import, 'id'>>({
     summary: 'List the rows of an import in the order of the file.',
     operation: importOperations.rows,
-    subject: { arguments: { operand }, choose: async (_, { operand }) => ({ id: Number(operand) }) },
+    subject: importSubject,
     name: 'rows',
     print: rowTable,
   }),
 }
 
-function resultOf(text: string, { outcomes }: Import): Result {
-  return { text, code: outcomes.refuse + outcomes.conflict > 0 ? 1 : 0 }
+function exitCode({ outcomes }: Import): 0 | 1 {
+  return outcomes.refuse + outcomes.conflict > 0 ? 1 : 0
+}
+
+/** Declares a command that waits for a job of the API. */
+function jobCommand<const A extends Arguments>(
+  declared: Declared<A> & { readonly run: (client: Client, values: Values<A>, terminal: Terminal) => Printed },
+): Command {
+  return accountCommand({
+    ...declared,
+    usesApi: true,
+    run: (db, values, actor, terminal) =>
+      withJobs({ db, actor, terminal }, async (client) => declared.run(client, values, terminal)),
+  })
+}
+
+/** Runs work with the API in this process. Shows the progress of its jobs, and stops them at Ctrl-C. */
+function withJobs<T>(
+  { db, actor, terminal }: { readonly db: Storage; readonly actor: Actor; readonly terminal: Terminal },
+  work: (client: Client, imports: ImportActions) => Promise<T>,
+): Promise<T> {
+  return withImports({ db, account: actor.account }, terminal, (imports) =>
+    withClient({ db, actor, terminal, imports }, (client) => work(client, imports)),
+  )
 }
 
 function importTable(imports: readonly Import[]): string {
@@ -164,12 +192,12 @@ function importTable(imports: readonly Import[]): string {
 }
 
 /** Returns the type for the extension of a file; null if the reader must recognize it. */
-function typeOf(file = ''): ReadingOptions['type'] {
+function readFileType(file = ''): ReadingOptions['type'] {
   const extension = extname(file).slice(1).toLowerCase()
   return Object.values(fileTypes).find((type) => type === extension) ?? null
 }
 
-async function* bytesOf(file: string | undefined, { input, err }: Terminal): AsyncGenerator<Uint8Array> {
+async function* readBytes(file: string | undefined, { input, err }: Terminal): AsyncGenerator<Uint8Array> {
   const source = file === undefined ? input() : createReadStream(file)
   if (isTerminal(source))
     err.write('Reading a file from the terminal. End it with Ctrl-D, or pass the name of a file.\n')

@@ -121,6 +121,11 @@ export class ImportActions {
     return { ...page, rows: page.rows.map((row) => rowRecord(row, this.#parts.rules.shortUrl)) }
   }
 
+  /** Returns a stored row as the API shows it. */
+  showRow(row: ListedRow): ImportRow {
+    return rowRecord(row, this.#parts.rules.shortUrl)
+  }
+
   /** Lists the first rows that a filter selects, as `listStoredRows` does. */
   firstRows(account: number, id: number, filter: Partial<ImportRowsQuery>, per_page: number): Promise<Page<ListedRow>> {
     const all = { sort_by: 'id', sort: 'asc', page: null, after: null, outcome: null, proof: null } as const

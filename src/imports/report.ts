@@ -53,14 +53,21 @@ export function reportImport({
   const hosts = unmapped_hosts.filter(({ host }) => !isLeftOut(options, host))
   const unmapped = hosts.reduce((sum, { rows }) => sum + rows, 0)
   const created = outcomes.store + outcomes.rename
-  const planned = outcomes.conflict > 0 ? 'questions' : created + outcomes.update > 0 ? 'apply' : 'nothing'
   return {
     rows: { ...outcomes, refuse: outcomes.refuse - unmapped, unmapped },
     created,
-    losses: losses.map(({ kind, rows }) => lossTexts[kind](rows)),
+    losses: losses.map(({ kind, rows }) => describeLoss(kind, rows)),
     hosts,
-    next: state === 'planned' ? planned : state === 'applying' ? 'continue' : state === 'applied' ? 'prove' : null,
+    next: findNextStep(state, outcomes),
   }
+}
+
+/** Returns what can follow the state of an import. */
+export function findNextStep(state: ImportState, { store, rename, update, conflict }: Import['outcomes']): NextStep {
+  if (state === 'applying') return 'continue'
+  if (state === 'applied') return 'prove'
+  if (state !== 'planned') return null
+  return conflict > 0 ? 'questions' : store + rename + update > 0 ? 'apply' : 'nothing'
 }
 
 export interface ProofReport {
@@ -112,6 +119,11 @@ const unreachable: Readonly<Record<UnreachableReason, string>> = {
 /** Says why there is no response of an old service. */
 export function explainUnreachable(reason: string | null): string {
   return unreachable[reason as UnreachableReason] ?? 'No response'
+}
+
+/** Says what is lost, and of how many rows. */
+export function describeLoss(kind: LossKind, rows: number): string {
+  return lossTexts[kind](rows)
 }
 
 const links = (rows: number) => quantity(rows, 'link')

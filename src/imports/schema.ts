@@ -215,8 +215,7 @@ const rowExample = {
 export interface ImportRowsQuery extends PageQuery {
   readonly outcome: RowOutcome | null
   readonly proof: ProofResult | null
-  /** True for any. */
-  readonly warning?: WarningCode | true | null | undefined
+  readonly warning?: WarningCode | 'any' | null | undefined
   /** Only rows whose host has no domain, or only others. Pages use it, the API doesn't have it. */
   readonly isUnmapped?: boolean | undefined
 }
@@ -286,7 +285,7 @@ const listImportRows: ListOperation<ImportRowsQuery> = {
       ...pageFields([], 'The field to sort by. Ids are positions in the file.'),
       sort: optional(oneOf(['asc', 'desc'], 'The sort order: ascending or descending.'), 'asc'),
       outcome: optional(oneOf(outcomes, 'Only rows with this outcome.'), null),
-      warning: optional(oneOf(warningCodes, 'Only rows with this warning.'), null),
+      warning: optional(oneOf(['any', ...warningCodes], 'Only rows with this warning, or with any.'), null),
       proof: optional(oneOf(proofResults, 'Only rows with an address that has this result of the proof.'), null),
     },
     [],

@@ -108,7 +108,7 @@ export async function rowsSection(stored: StoredImport, request: PageRequest, se
   return html`<section id="rows"><h2>Rows to look at</h2>${tabBar('Outcomes', tabs)}${advice}${rows}${list.pagination(page)}</section>`
 }
 
-const warned = { warning: true } as const
+const warned = { warning: 'any' } as const
 
 function renderWarnings({ decision: { linkId, warnings } }: ListedRow): Html {
   const edit = linkId === null ? null : html`<a href="/app/links/${linkId}/edit">Edit</a>`

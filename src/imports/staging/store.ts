@@ -226,7 +226,7 @@ function selectRows(importId: number, { outcome, proof, warning = null, isUnmapp
     rows = rows.where('decision', isUnmapped ? 'like' : 'not like', '{"code":"unmapped_host"%')
   }
   if (proof !== null) rows = rows.where(hasResult(importId, proof))
-  return warning === null ? rows : rows.where('decision', 'like', hasWarning(warning === true ? '' : warning))
+  return warning === null ? rows : rows.where('decision', 'like', hasWarning(warning === 'any' ? '' : warning))
 }
 
 /** Returns the pattern of decisions with a warning. Quotes in the JSON of a text have backslashes, so no text matches. */
