@@ -25,7 +25,7 @@ export const statsCommand = apiCommand({
       ...(typeof link === 'string' && { link_id: String(await chooseLinkId(client, link)) }),
     })
     const { data, meta } = await client.call<object[]>(showStats, { fields, operand: 'name' })
-    const { range = meta, time_zone, clicks } = meta as unknown as Totals
+    const { range = meta, time_zone, clicks } = meta as unknown as StatisticTotals
     if (isJson) return json({ data, meta: range === meta ? meta : { range, time_zone, clicks } })
     const total = `Total: ${clicks.toLocaleString('en-US')} clicks from ${range.from} to ${range.to} (${time_zone}).`
     const rows = name === 'links' ? await withShortUrls(client, data) : data.map((row) => inZone(row, meta))
@@ -34,7 +34,7 @@ export const statsCommand = apiCommand({
 })
 
 /** The totals of a statistic. Clicks over time have the range beside them. */
-interface Totals {
+interface StatisticTotals {
   readonly range?: { readonly from?: unknown; readonly to?: unknown }
   readonly time_zone: string
   readonly clicks: number

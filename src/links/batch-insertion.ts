@@ -23,10 +23,10 @@ import { type FoldedTexts, foldedOf, newRow } from './link-rows.ts'
 import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
 import { newLinkViolations } from './link-violations.ts'
 import { type LinkRow, linkEvents, type NewLink } from './schema.ts'
-import { type LinkDomain, newLinkRecord, type Totals, unknownDomain } from './store.ts'
+import { type ClickTotals, type LinkDomain, newLinkRecord, unknownDomain } from './store.ts'
 
 /** What another service or database knows about a link. Times are null if they are unknown. */
-export interface LinkHistory extends Partial<Totals> {
+export interface LinkHistory extends Partial<ClickTotals> {
   readonly created_at: string | null
   readonly updated_at?: string
 }

@@ -13,7 +13,7 @@ import { computed, lockLinks } from './store.ts'
 
 /** A link with everything that a restoration needs. */
 export type WholeLink = LinkRow &
-  Totals & {
+  LockedTotals & {
     readonly revision: number
     /** Its tags, as JSON. */
     readonly tag_ids: string
@@ -100,10 +100,10 @@ export async function deleteLinks(
   return deleted
 }
 
-type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
+type LockedTotals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
 
 /** Returns the click totals of the account's links, by id, and locks them. */
-async function lockTotals(tx: Db, account: number, ids: readonly number[]): Promise<ReadonlyMap<number, Totals>> {
+async function lockTotals(tx: Db, account: number, ids: readonly number[]): Promise<ReadonlyMap<number, LockedTotals>> {
   const build = () =>
     query
       .selectFrom('link_clicks')
@@ -112,7 +112,7 @@ async function lockTotals(tx: Db, account: number, ids: readonly number[]): Prom
       .where('link_id', 'in', ids)
       .orderBy('link_id')
       .forUpdate()
-  type Found = Totals & { readonly link_id: number }
+  type Found = LockedTotals & { readonly link_id: number }
   const rows = await tx.execute(new CachedQuery<Found>(`lock ${ids.length} totals`, [account, ...ids], build))
   return new Map(rows.map(({ link_id, ...totals }) => [link_id, totals]))
 }

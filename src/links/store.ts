@@ -8,7 +8,7 @@ import { tagsOfLink } from './link-tags.ts'
 import { type LinkRow, linkColumns } from './schema.ts'
 
 /** A link's clicks. */
-export type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
+export type ClickTotals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
 /** A domain that a link may be stored on. */
 export interface LinkDomain {
@@ -33,7 +33,7 @@ export const hasDomain = sql<boolean>`exists (
   select 1 from domains where id = links.domain_id and account_id = links.account_id)`
 
 /** A link with its clicks of bots and previews. */
-export type LinkWithTotals = LinkRow & Readonly<Totals>
+export type LinkWithTotals = LinkRow & Readonly<ClickTotals>
 
 const linksWithTotals = new Records<LinkWithTotals>('links', [...linkColumns, 'bots', 'previews'], {
   ...computed,
@@ -217,13 +217,13 @@ export function newLinkRecord(
   row: Readonly<Omit<Row<'links'>, 'id' | 'revision'>>,
   domain: LinkDomain,
   tags: string | null,
-  totals: Partial<Totals> = {},
+  totals: Partial<ClickTotals> = {},
 ): Versioned<LinkRow> {
   const record = { id, ...noClicks, ...totals, ...row, tags, domain_name: domain.name, revision: firstRevision }
   return linkRecords.toVersioned(record)
 }
 
-const noClicks: Totals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
+const noClicks: ClickTotals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
 
 /** Returns undefined for a link whose domain is being removed. */
 function served(found: Versioned<LinkRow> | undefined): Versioned<LinkRow> | undefined {
