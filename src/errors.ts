@@ -176,8 +176,7 @@ export function importRunning(job: string, retryAfter: number): Failure {
 /** Rows of an import are taken by other links, and its option `conflict` is `refuse`. */
 export function importBlocked(conflicts: number): Failure {
   const rows = conflicts === 1 ? '1 row has an address' : `${conflicts} rows have addresses`
-  const reason = `${rows} of other links. Plan the import again with conflict=skip, rename or update.`
-  return failureWith('import_blocked', new Refusal('import_conflict', { reason }).at('id'))
+  return failureWith('import_blocked', new Refusal('import_conflict.rows', { rows }).at('id'))
 }
 
 /** An account always has an owner. */

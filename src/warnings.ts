@@ -51,7 +51,7 @@ export class Warning<Code extends WarningCode = WarningCode> implements ShownWar
   /** The sentence for the API and commands. */
   get message(): string {
     const [text = ''] = [warningMessages[this.code]].flat()
-    return fill(text, this.params, String)
+    return fill(text, this.params)
   }
 
   toJSON(): ShownWarning {

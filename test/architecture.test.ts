@@ -7,7 +7,8 @@ import { repository } from './scripts.ts'
 
 /** From the bottom to the top. Folders of one line do not import each other. */
 const layers: readonly (readonly string[])[] = [
-  ['record-kinds.ts', 'version.ts', 'violations.ts'],
+  ['record-kinds.ts', 'refusal-messages.ts', 'version.ts'],
+  ['violations.ts'],
   ['resources.ts'],
   ['errors.ts', 'warnings.ts'],
   ['lib/'],

@@ -4,7 +4,6 @@ import { Failure, StartupFailure } from '../errors.ts'
 import type { Field, Form } from '../forms/form.ts'
 import type { TSchema } from '../forms/json-schema.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'
 import { type Argument, limit, optional, text, WrongUse, withDefault } from './arguments.ts'
 
@@ -74,26 +73,20 @@ export function fieldHelp(name: string, { fields }: Pick<Form<unknown>, 'fields'
     description?: string
   }
   const plain = description
-    .replaceAll(/`(\w+)`/g, (code, word) => (Object.hasOwn(fields, word) ? `--${optionName(word)}` : code))
+    .replaceAll(/`(\w+)(?:=(\w+))?`/g, (code, word, value) =>
+      Object.hasOwn(fields, word) ? nameCode(word, value) : code,
+    )
     .replaceAll('`', '"')
     .replace(/\.$/, '')
   const ways = referenceWays[name] ?? 'ID or name'
-  const sentence = withOptionNames(name in referenceOptions ? plain.replace(/^[^.,]*/, `$&, by ${ways}`) : plain)
+  const sentence = name in referenceOptions ? plain.replace(/^[^.,]*/, `$&, by ${ways}`) : plain
   return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
 }
 
-/** Replaces API field names by option names. */
-export function withOptionNames(sentence: string): string {
-  return sentence
-    .replace(/\b(source|domain_map|conflict|columns|generate_aliases)=(?:true\b)?/g, (_, word) =>
-      `--${optionName(word)} `.replace('aliases ', 'aliases'),
-    )
-    .replace(/\b[a-z]+_(?:id|at)\b/g, (word) => `--${optionName(word)}`)
-    .replace('send ?links=delete', 'add --links delete')
-    .replace('send another name', 'choose another statistic')
-    .replace('send name=clicks', 'leave out the statistic')
-    .replace(/"?\bname=clicks\b"?/g, 'clicks over time')
-    .replace(/\bname=(\w+)/g, '$1')
+/** Returns the option for code such as `conflict=rename`. The field `name` is an argument without an option. */
+function nameCode(field: string, value = ''): string {
+  if (field === 'name' && value !== '') return value
+  return value === '' ? `--${optionName(field)}` : `--${optionName(field)} ${value}`
 }
 
 /** Returns the fields that were given as options. URLs may lack `https://`. */
@@ -122,20 +115,21 @@ export function explained(error: unknown, form: Form<unknown>, operand?: string)
 /** Returns a line for each violation. Fields of the form have their option as the label; `operand` has no option. */
 function formatViolations(violations: readonly Violation[], form: Form<unknown>, operand?: string): string {
   return violations
-    .map(({ field, code, refusal }) => {
+    .map(({ field, refusal }) => {
       const [name = ''] = field.split('.', 1)
       const isGiven = name === operand || Object.hasOwn(form.fields, name)
       const label = field === operand ? operandLabel(field) : `--${optionName(name)}${field.slice(name.length)}`
-      // Only names of several words differ from their options.
-      const { message } = refusal.at(/^\w+_\w+$/.test(field) ? label : field)
-      const sentence = field === 'domain_id' && code === 'required' ? noDomain : withOptionNames(message)
+      const sentence = refusal.forCommand(field, nameField)
       return isGiven ? `${label}: ${sentence}` : sentence
     })
     .join('\n')
 }
 
+/** Returns a field's name in a sentence. Only names of several words differ from their options. */
+function nameField(field: string): string {
+  return /^\w+_\w+$/.test(field) ? `--${optionName(field)}` : field
+}
+
 function operandLabel(field: string): string {
   return field === 'body' ? 'FILE' : field.toUpperCase()
 }
-
-const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`

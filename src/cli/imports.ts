@@ -5,12 +5,12 @@ import { Failure, found, StartupFailure } from '../errors.ts'
 import { ImportActions, type JobResult } from '../imports/actions.ts'
 import { runImportJob } from '../imports/jobs.ts'
 import type { ProofSource } from '../imports/proof.ts'
-import type { Import } from '../imports/schema.ts'
+import { type Import, importOptions } from '../imports/schema.ts'
 import { quantity } from '../lib/format.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { openActions } from './actions.ts'
 import type { Terminal } from './command.ts'
-import { withOptionNames } from './form-options.ts'
+import { explained } from './form-options.ts'
 import { ownShortUrls } from './instance.ts'
 import { withProgress } from './output.ts'
 
@@ -45,7 +45,8 @@ export async function withImports<T>(
     })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new StartupFailure(withOptionNames(error.message))
+    const shown = explained(error, importOptions)
+    throw shown instanceof Failure ? new StartupFailure(shown.message) : shown
   } finally {
     for (const name of signals) process.off(name, onSignal)
   }

@@ -28,7 +28,6 @@ import type { Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
 import type { Client } from './client.ts'
 import type { Terminal } from './command.ts'
-import { withOptionNames } from './form-options.ts'
 import { changesInWords } from './history.ts'
 import { ownShortUrls } from './instance.ts'
 import { type Listed, printable, shorten, table } from './output.ts'
@@ -58,7 +57,7 @@ export async function describeImport(client: Client, record: Import, details = n
   const lost = record.losses.map(({ kind, rows }) => `  ${describeLoss(kind, rows)}`)
   return joined([
     `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
-    error !== null && `The file can’t be imported. ${withOptionNames(error.message)}`,
+    error !== null && `The file can’t be imported. ${error.message}`,
     countTable('OUTCOME', outcomes, { ...rowKinds, refuse: refused }),
     describeFigures(record, details.zone),
     lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),
@@ -199,7 +198,7 @@ export async function writeRowWarnings(client: Client, id: number, { err }: Term
 export function rowTable(rows: readonly ImportRow[]): string {
   const lines = rows.map(({ id, line, outcome, addresses, message, url, link_id, warnings }) => {
     const results = new Set(addresses.flatMap(({ proof }) => proof?.result ?? []))
-    const reason = outcome === 'conflict' ? `Link ${link_id} has the address.` : withOptionNames(message ?? '')
+    const reason = outcome === 'conflict' ? `Link ${link_id} has the address.` : (message ?? '')
     const old = addresses.map(({ old_url }) => plainAddress(old_url)).join(', ')
     const sentences = (warnings ?? []).map((each) => each.message)
     const notes = [[reason, ...results].filter(Boolean).join(', '), ...sentences].filter(Boolean)

@@ -157,7 +157,7 @@ test('shows clicks for the account, a link, a domain, a space or a tag', async (
   }
   const help = await say('help stats')
   assert.match(help, /this link, by short URL, alias or ID\. Not with --domain, --space\s+or --tag\n/)
-  assert.match(help, /Only with clicks over time\n/)
+  assert.match(help, /Only with clicks\n/)
   for (const [line, code, sentence] of [
     ['stats frob', 2, /^NAME: The name must be one of clicks, countries, /],
     ['stats --link 9', 1, '--link: There is no link with the id 9.'],

@@ -358,8 +358,9 @@ function requireUndoable(stored: StoredImport): void {
 
 /** Returns the error of an import whose plan has failed. */
 function importError(error: unknown): ImportError {
-  if (error instanceof Failure && failures[error.code].status < 500) return { code: error.code, message: error.message }
-  return interrupted
+  if (!(error instanceof Failure) || failures[error.code].status >= 500) return interrupted
+  const sentences = error.facts.violations?.map(({ refusal }) => refusal.forForm(null))
+  return { code: error.code, message: sentences?.join(' ') ?? error.message }
 }
 
 /** Throws `insufficient_scope` if an import creates tags and the actor can't. */

@@ -20,6 +20,7 @@ import { type DecidedRow, type Figures, findDomains, findFigures, type PlanConte
 import { newAddresses, readChange, readNewLink } from './links.ts'
 import { type Connection, eachDecided, pauseMs } from './plan.ts'
 import { countProvable } from './plan-figures.ts'
+import { explainViolation, type Reason } from './refusals.ts'
 import { type RowDecision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
 import { advance, jobEnd, type Lease, type StoredImport, type Summary } from './store.ts'
 
@@ -193,10 +194,10 @@ function isUpdate({ decision }: StagedRow): boolean {
   return decision?.outcome === 'update'
 }
 
-function explainFailure(failure: Failure | undefined): { readonly code: string; readonly message: string } {
+function explainFailure(failure: Failure | undefined): Reason {
   if (failure === undefined) return { code: 'not_found', message: 'The link is gone.' }
-  const { code, message } = failure.facts.violations?.[0] ?? failure
-  return { code, message }
+  const [violation] = failure.facts.violations ?? []
+  return violation ? explainViolation(violation) : { code: failure.code, message: failure.message }
 }
 
 type Results = Map<number, LinkRow | Failure>

@@ -16,7 +16,7 @@ import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { freeAlias } from './free-alias.ts'
 import { readChange, readNewLink, withWarnings } from './links.ts'
-import { omitted, refusals, unmapped } from './refusals.ts'
+import { explainViolation, omitted, refusals, unmapped } from './refusals.ts'
 import { type ImportOptions, isLeftOut, type RowOutcome } from './schema.ts'
 import { entriesWith, type RowDecision, type StagedAddress, type StagedRow } from './staging/store.ts'
 
@@ -272,7 +272,7 @@ async function decideNew(
 ): Promise<DecidedRow> {
   const { values, violations } = readNewLink(content, plan.options, plan.rules)
   const violation = violations[0] ?? firstProblem(plan, values, content.host ?? '', named)
-  if (violation !== undefined) return result('refuse', reasonFor(violation))
+  if (violation !== undefined) return result('refuse', explainViolation(violation))
   const owner = owners.find((each) => each !== undefined)
   if (owner === undefined) return result('store', {}, named, values.tags)
   const own = { linkId: owner.link }
@@ -326,10 +326,6 @@ function firstProblem(
   return undefined
 }
 
-function reasonFor({ code, message }: Violation): Reason {
-  return { code, message }
-}
-
 /** Decides about a row that updates a link. */
 function decideUpdate(
   { rules }: PlanContext,
@@ -340,7 +336,7 @@ function decideUpdate(
   if (link === undefined) return result('refuse', { code: 'not_found', message: 'The link is being deleted.' })
   const { values, violations } = readChange(row.content, rules)
   const violation = violations[0] ?? changeViolations(link, values, [], rules.shortUrl)[0]
-  if (violation !== undefined) return result('refuse', reasonFor(violation))
+  if (violation !== undefined) return result('refuse', explainViolation(violation))
   const changes = differences(link, values)
   const losses = row.content.losses.filter((kind) => kind !== 'password' && kind !== 'created_at')
   const own = { linkId: link.id, losses }

@@ -97,7 +97,7 @@ test('maps hosts, and names hosts without a domain', async () => {
   })
   assert.deepEqual(outcomesOf(planned), ['unmapped_host', 'store', 'store', 'unmapped_host'])
   assert.deepEqual(planned.unmapped_hosts, ['bit.ly'])
-  assert.match(planned.shown[0].message, /can’t move.*domain_map=bit\.ly=/)
+  assert.match(planned.shown[0].message, /can’t move.*Map bit\.ly to a domain of yours/)
   assert.equal(planned.shown[2].addresses[0].old_url, `https://${place.domain.name}/c`)
   const copied = await planFile(place, file, { domain_map: `bit.ly=${place.domain.name},*=${place.domain.name}` })
   assert.deepEqual(copied.unmapped_hosts, ['old.example'])
@@ -136,7 +136,7 @@ test('refuses rows with a code, and never the file', async () => {
   ])
   for (const { outcome, message } of planned.shown) assert.equal(typeof message === 'string', outcome === 'refuse')
   assert.deepEqual([planned.clicks, planned.case_insensitive, planned.outcomes.refuse], [0, 1, 14])
-  assert.match(planned.shown[0].message, /homepage_url/)
+  assert.match(planned.shown[0].message, /homepage of the domain/)
   // Another scheme would be another address.
   assert.equal(planned.shown[7].message, 'Only the schemes http, https, mailto, tel and sms are supported.')
   await applyImport(place, planned)

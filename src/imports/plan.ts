@@ -21,6 +21,7 @@ import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
 import { PlanFigures } from './plan-figures.ts'
 import { CellReader, type ReadingOptions, readFile } from './reading.ts'
+import { explainViolation } from './refusals.ts'
 import type { ImportOptions } from './schema.ts'
 import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
@@ -167,8 +168,8 @@ async function contentOf({ line: _, addresses: __, ...row }: FileRow): Promise<C
   const { redirect_password: text, ...fields } = row.fields
   const password = text === undefined ? null : linkFields.redirect_password.store.read(text)
   if (password instanceof Refusal) {
-    const { code, message } = password.at('redirect_password')
-    return { ...row, fields, password: null, refusal: row.refusal ?? { code, message } }
+    const refusal = row.refusal ?? explainViolation(password.at('redirect_password'))
+    return { ...row, fields, password: null, refusal }
   }
   return { ...row, fields, password: password && (await hashPassword(password)) }
 }

@@ -163,7 +163,9 @@ export function conflictsIn({
   const found: Violation[] = []
   const start = 'active_period_start_at'
   if (from && to && from >= to) {
-    found.push(new Refusal('not_after_start', { start, startLabel: linkLabels[start] }).at('active_period_end_at'))
+    found.push(
+      new Refusal('not_after_start', { start: [start], startLabel: linkLabels[start] }).at('active_period_end_at'),
+    )
   }
   const { redirect_status: status = 302, rules } = values
   if (rules && permanentStatuses.includes(status)) {

@@ -54,9 +54,9 @@ const members = {
 function conflictsIn({ url, urls, from, until }: RedirectRule): Violation[] {
   const found: Violation[] = []
   if (url !== undefined && urls !== undefined)
-    found.push(new Refusal('not_allowed.reference', { others: 'url' }).at('urls'))
+    found.push(new Refusal('not_allowed.reference', { others: ['url'] }).at('urls'))
   if (from !== undefined && until !== undefined && from >= until) {
-    found.push(new Refusal('not_after_start', { start: 'from', startLabel: conditions.from.label }).at('until'))
+    found.push(new Refusal('not_after_start', { start: ['from'], startLabel: conditions.from.label }).at('until'))
   }
   return found
 }

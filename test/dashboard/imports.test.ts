@@ -125,7 +125,7 @@ describe('a plan', () => {
     assert.match(page.text, /1 row still needs a domain: choose it below\. 2 rows would be left out/)
     assert.match(page.text, /Links on bit\.ly \(2 rows\)/)
     assert.match(page.text, /bit\.ly belongs to the service, so addresses on it can’t move/)
-    assert.match(section(page, 'rows'), /x\.example\/c.*No domain is chosen for its host/s)
+    assert.match(section(page, 'rows'), /x\.example\/c.*The account has no domain x\.example\. Add the domain, or map/s)
     const left = await owner.browser.open(`${path}?outcome=skip`)
     assert.match(section(left, 'rows'), /bit\.ly\/a.*Addresses on bit\.ly are left out\./s)
     const next = await choose(owner, path, { 'host.bit.ly': owner.domain.name })

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { domainLabels } from '../../src/domains/schema.ts'
 import { linkLabels } from '../../src/links/schema.ts'
+import { messages } from '../../src/refusal-messages.ts'
 import { spaceLabels } from '../../src/spaces/schema.ts'
-import { type MessageKey, messages, Refusal } from '../../src/violations.ts'
+import { type MessageKey, Refusal } from '../../src/violations.ts'
 import { startApp } from '../app.ts'
 import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { elementsIn, textOf } from '../html-page.ts'
@@ -46,6 +47,7 @@ const others = {
   column: 17,
   problem: 'unexpected }',
   shape: 'a list of statements',
+  rows: 'Two rows have addresses',
 }
 const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
 
@@ -53,7 +55,7 @@ test('every message of the catalog has a plain sentence for forms, with every la
   const labels = [linkLabels, domainLabels, spaceLabels].flatMap((each) => Object.values(each))
   for (const key of Object.keys(messages) as MessageKey[]) {
     const refusal = new (Refusal as new (...of: readonly unknown[]) => Refusal)(key, params)
-    const text = [messages[key]].flat().at(-1) ?? ''
+    const text = [messages[key]].flat()[1] ?? String(messages[key])
     for (const [, name = ''] of text.matchAll(/\{(\w+)\}/g))
       assert.ok(name === 'label' || name in params, `${key} needs ${name}`)
     for (const label of labels) {
@@ -66,9 +68,22 @@ test('every message of the catalog has a plain sentence for forms, with every la
   }
 })
 
+test('names fields as options in sentences for commands', () => {
+  const say = (refusal: Refusal, field: string) => refusal.forCommand(field, (name) => `--${name.replace('_id', '')}`)
+  const pair = new Refusal('not_allowed.reference', { others: ['space_id', 'tag_id'] })
+  assert.equal(say(pair, 'link_id'), 'The --link cannot be sent together with --space and --tag: send one of them.')
+  assert.match(pair.at('link_id').message, /^The link_id cannot be sent together with space_id and tag_id:/)
+  const unknown = new Refusal('unknown_format', { seen: 'a' })
+  assert.match(say(unknown, 'source'), /Choose another --source, or --source csv with --column\.$/)
+  assert.match(
+    say(new Refusal('required.any_domain'), 'domain_id'),
+    /Create one with "\S*.*waymark domains create NAME"\.$/,
+  )
+})
+
 test('formats sentences with and without labels', () => {
   const { active_period_start_at: startLabel, active_period_end_at: end } = linkLabels
-  const late = new Refusal('not_after_start', { start: 'x', startLabel })
+  const late = new Refusal('not_after_start', { start: ['x'], startLabel })
   assert.equal(late.forForm(end), '“Stops working on” must be after “Starts working on”.')
   const long = new Refusal('too_long.url', { most: 8_192, hint: 'x' })
   assert.equal(long.forForm(null), 'This entry must be at most 8,192 characters long.')

@@ -69,7 +69,7 @@ function ofOthers(description: string): string {
 function referenceFaults(query: StatsQuery): Violation[] {
   const given = references.filter((name) => query[name] !== null)
   if (given.length < 2) return []
-  const others = (field: string) => given.filter((name) => name !== field).join(' and ')
+  const others = (field: string) => given.filter((name) => name !== field)
   return given.map((field) => new Refusal('not_allowed.reference', { others: others(field) }).at(field))
 }
 
@@ -77,8 +77,10 @@ function referenceFaults(query: StatsQuery): Violation[] {
 function foreignTo(query: StatsQuery): Violation[] {
   const isSeries = query.name === 'clicks'
   const foreign = (isSeries ? ofLists : (['interval'] as const)).filter((name) => query[name] !== null)
-  const wayOut = isSeries ? 'Leave it out, or send another name.' : 'Leave it out, or send name=clicks.'
-  return foreign.map((field) => new Refusal('not_allowed.statistic', { name: query.name, wayOut }).at(field))
+  const refusal = isSeries
+    ? new Refusal('not_allowed.series')
+    : new Refusal('not_allowed.statistic', { name: query.name })
+  return foreign.map((field) => refusal.at(field))
 }
 
 const tag = {

@@ -13,7 +13,7 @@ import { livePart } from '../frame.ts'
 import type { PageContent, PageRequest } from '../page.ts'
 import { linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { timeAgo } from '../parts/format.ts'
-import { importSteps, reasonText } from '../parts/imports.ts'
+import { importSteps } from '../parts/imports.ts'
 import { destination } from '../parts/links.ts'
 import { confirmLink } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -52,7 +52,7 @@ export function readingPage({ source, error, rows }: Import): PageContent {
     return { ...shown, body, isRefreshed: true }
   }
   const again = linkButton({ label: 'Choose another file', href: '/app/import' })
-  const reason = html`<p class="attention">The file can’t be imported. ${reasonText(error.code, error.message)}</p>`
+  const reason = html`<p class="attention">The file can’t be imported. ${error.message}</p>`
   const arrived = html`<section id="progress" data-arrived="The file can’t be imported">${reason}<div class="actions">${again}</div></section>`
   return { ...shown, body: html`${importSteps('file')}${arrived}` }
 }

@@ -14,7 +14,6 @@ import type { Storage } from '../../storage/port.ts'
 import { ListState } from '../lists.ts'
 import type { PageRequest } from '../page.ts'
 import { attributes } from '../parts/buttons.ts'
-import { reasonText } from '../parts/imports.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { type Column, table } from '../parts/table.ts'
 
@@ -128,8 +127,8 @@ export function tabBar(
 }
 
 function renderReason({ decision, addresses }: ListedRow, shortUrl: ShortUrl): Html {
-  const { outcome, code, message, linkId } = decision
-  if (outcome === 'refuse') return html`${truncateMiddle(reasonText(code, message), 300)}`
+  const { outcome, message, linkId } = decision
+  if (outcome === 'refuse') return html`${truncateMiddle(message ?? '', 300)}`
   const [address] = addresses
   const name = address === undefined ? null : newAddress(address, shortUrl)
   if (outcome === 'rename') return html`Becomes ${name}`
