@@ -1,8 +1,12 @@
 import type { TestContext } from 'node:test'
 
-/** Stops the clock of this process until the test ends, so that no window of a rate limit ends in between. */
-export function stopClock({ mock }: Pick<TestContext, 'mock'>): void {
+/**
+ * Stops the clock of this process until the test ends, so that no window of a rate limit ends in between. Returns a function
+ * that advances it by milliseconds, for leases and retention. Timers keep running.
+ */
+export function stopClock({ mock }: Pick<TestContext, 'mock'>): (ms: number) => void {
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  return (ms) => mock.timers.setTime(Date.now() + ms)
 }
 
 /** Stops `performance.now()` of this process until the test ends. Returns a function that advances it by milliseconds. */

@@ -7,15 +7,12 @@ import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
   'src/storage/{changes,transactions,version}.test.ts',
-  'src/analytics/{click-model,click-store,clicks,maintenance,salts,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics,time-zone.contract}.test.ts',
   'src/domains/{deletion,transfer}.test.ts',
   'src/{accounts,idempotency,members,qr,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
   'src/sign-in/passkeys/store.test.ts',
   'src/events/{random-undo,removal,retention,store}.test.ts',
-  'src/imports/{interruptions,undone-totals}.test.ts',
-  'src/imports/{imports,import-jobs,import-addresses,proof}.contract.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
   'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list}.test.ts',

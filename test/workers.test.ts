@@ -44,6 +44,8 @@ async function storeDuring(server: RunningServer, work: (acknowledged: readonly 
     while (!isOver) {
       const answer = await server.send('POST', path, { form: { name: 'kept', color: '1' } }).catch(() => null)
       if (answer?.status === 201) acknowledged.push(answer.body.data.id)
+      // Leaves CPU time for the worker that starts.
+      await wait(10)
     }
   }
   const writers = Array.from({ length: 4 }, write)

@@ -1,6 +1,6 @@
 /** Clicks after any changes: written by two nodes, imported, moved, deleted, restored, retained and transferred. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { actionsOn } from '../../test/actions.ts'
 import { assertModel, ModelLink, readLinks } from '../../test/click-model.ts'
@@ -81,7 +81,7 @@ interface Owned {
 
 /** Two accounts, each with links, two nodes that write clicks, and the stopped clock of this process. */
 class Run {
-  readonly #timers: TestContext['mock']['timers']
+  readonly #advance: (ms: number) => void
   readonly #place: ClickPlace
   readonly #stores: readonly ClickStore[]
   readonly #links: readonly ModelLink[]
@@ -91,13 +91,13 @@ class Run {
   #visitors = 0
 
   private constructor(
-    timers: TestContext['mock']['timers'],
+    advance: (ms: number) => void,
     place: ClickPlace,
     others: ClickStore,
     links: readonly ModelLink[],
     domains: readonly Owned[],
   ) {
-    this.#timers = timers
+    this.#advance = advance
     this.#place = place
     this.#stores = [place.store, others]
     this.#links = links
@@ -105,7 +105,7 @@ class Run {
   }
 
   /** Starts with an old day of more referrers and rules than a day can have, and with more days than one step moves. */
-  static async start({ timers }: TestContext['mock'], later: Later): Promise<Run> {
+  static async start(advance: (ms: number) => void, later: Later): Promise<Run> {
     const place = await newClickPlace(later)
     const { storage, account, domain, links } = place
     const { id: second } = await createAccount(storage, 'Second')
@@ -117,7 +117,7 @@ class Run {
       { id: domain, account },
       { id: theirs, account: second },
     ]
-    const run = new Run(timers, place, (await openClicks(storage.location, later)).store, own, domains)
+    const run = new Run(advance, place, (await openClicks(storage.location, later)).store, own, domains)
     const crowd = Array.from({ length: 230 }, (_, n) =>
       run.#click(own[0] as ModelLink, 50, { referrer: n, rule: `Rule ${n}` }),
     )
@@ -136,7 +136,7 @@ class Run {
     else if ('deleteOrRestoreDomain' in step) {
       await this.#deleteOrRestore('domain', this.#domains[step.deleteOrRestoreDomain] as Owned)
     } else if ('forget' in step) await this.#forget(this.#link(step.forget))
-    else if ('wait' in step) this.#pass(step.wait * hourMs)
+    else if ('wait' in step) this.#advance(step.wait * hourMs)
     else if ('subtract' in step) {
       for (let n = 0; n < step.subtract; n++) await database.write((tx) => subtractOldDays(tx, this.#bounds(0), 1))
     } else if ('zone' in step) {
@@ -147,10 +147,6 @@ class Run {
       await maintenance.run({ visitorsUntilMs: 0, ...bounds })
       for (const each of this.#links) each.forgetDaysBefore(bounds.daysBefore)
     }
-  }
-
-  #pass(ms: number): void {
-    this.#timers.setTime(Date.now() + ms)
   }
 
   #link(at: number): ModelLink {
@@ -207,7 +203,7 @@ class Run {
     const isDone = await this.#place.maintenance.deleteClicks(systemActor(account), id)
     assert.equal(isDone, (await readLinks(this.#place.storage)).has(id))
     this.#visitors += 1
-    this.#pass(hourMs)
+    this.#advance(hourMs)
     if (isDone) this.#links.find((each) => each.id === id)?.forget(Date.now())
   }
 
@@ -348,12 +344,12 @@ async function readAliases(db: Db): Promise<Map<string, number>> {
 }
 
 test('days, totals and recent clicks match a model after any changes, and on the other engine after a transfer', async (t) => {
-  stopClock(t)
+  const advance = stopClock(t)
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 50, size: 'max' }), async (steps) => {
       await using ending = new AsyncDisposableStack()
       const later: Later = (work) => void ending.defer(async () => void (await work()))
-      const run = await Run.start(t.mock, later)
+      const run = await Run.start(advance, later)
       for (const each of steps) {
         await run.take(each)
         await run.check()
