@@ -52,11 +52,17 @@ test('skips blank lines, lines of separators and the line in which Excel names t
   assert.deepEqual(rows[0]?.line, 6)
 })
 
-test('keeps a quote that does not start a cell', async () => {
-  assert.deepEqual(await cellsOf('url,title\nu,5" disk\nv,"say ""hi"""\n'), [
-    ['u', '5" disk'],
-    ['v', 'say "hi"'],
-  ])
+test('keeps a quote that does not start a cell, or has text after its closing quote', async () => {
+  const file = 'url,title\nu,5" disk\nv,"say ""hi"""\nw,"a" b\nx,"27 inch\ny,"27"\n'
+  for (const size of [1, 1_000]) {
+    assert.deepEqual(await cellsOf(file, size), [
+      ['u', '5" disk'],
+      ['v', 'say "hi"'],
+      ['w', '"a" b'],
+      ['x', '"27 inch'],
+      ['y', '27'],
+    ])
+  }
 })
 
 test('refuses a row with more cells than columns, and takes missing cells for empty ones', async () => {

@@ -1,7 +1,9 @@
 /** Reads the files of an import, in a stream. Nothing is stored. */
+
+import type { CsvRow } from '../lib/csv-rows.ts'
 import { ClickHours, ClickReader, unknownLink } from './clicks.ts'
 import { type ColumnChoice, describeColumns, guessColumns, isPrivate, mapColumns } from './csv-columns.ts'
-import { type CsvRow, isUrlList, readCsv } from './csv-file.ts'
+import { isUrlList, readCsv } from './csv-file.ts'
 import type { FileColumn, FileItem, FileRow, Source } from './file-row.ts'
 import { ambiguousFormat, type Found, findFormat, hasAll, missingRows, unknownFormat } from './recognition.ts'
 import {

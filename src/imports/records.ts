@@ -1,5 +1,5 @@
 /** Records of files: rows of CSV and of SQL dumps, and objects of JSON. Their values have names. */
-import type { CsvRow } from './csv-file.ts'
+import type { CsvRow } from '../lib/csv-rows.ts'
 import { readJson } from './json-file.ts'
 import { readSql } from './sql-file.ts'
 import { isSet } from './values.ts'
