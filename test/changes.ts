@@ -6,6 +6,7 @@ import { createInvitation } from '../src/members/invitations.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import type { Browser, Form } from './dashboard.ts'
+import { rows } from './dashboard-links.ts'
 import { fresh, newestEvent, newName, type Place } from './links-api.ts'
 import { newMember } from './members.ts'
 
@@ -122,9 +123,8 @@ const withLinks =
   (type: string, fields: Form, json: Json = {}, others: readonly Expected[] = []) =>
   async (at: Site): Promise<Prepared> => {
     const links = [await at.link(), await at.link()]
-    const rows = Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
     return {
-      fields: { ...rows, confirmed: 'true', ...fields },
+      fields: { ...rows(...links), confirmed: 'true', ...fields },
       json: { ids: links.map(({ id }) => id), ...json },
       events: [...links.map((link) => [type, link] as const), ...others],
     }

@@ -220,8 +220,12 @@ export class Page {
 
   /** The sentences of a history about changes, without their times. */
   get deeds(): string[] {
-    const deeds = elementsIn(this.root).filter(({ attributes }) => attributes.get('class') === 'deed')
-    return deeds.map((deed) => textOf(allOf(deed, 'p')[0] ?? deed).replace(/ just now$/, ''))
+    return allOf(this.root, 'div', { class: 'deed' }).map((deed) => {
+      const [sentence = deed] = allOf(deed, 'p')
+      const isTime = (part: Element | string) =>
+        typeof part !== 'string' && part.attributes.get('class') === 'muted small'
+      return textOf({ ...sentence, children: sentence.children.filter((part) => !isTime(part)) })
+    })
   }
 
   /** The warnings next to values. */

@@ -18,5 +18,5 @@ await runOnPostgres([
   'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list}.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{lists,safe-retries}.test.ts',
-  'test/{export-clicks,isolation}.test.ts',
+  'test/{export-clicks,isolation,two-accounts}.test.ts',
 ])

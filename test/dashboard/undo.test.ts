@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
 import { newOwner, type Owner } from '../dashboard.ts'
+import { rows, selected } from '../dashboard-links.ts'
 
 const app = await startApp({ shortUrl: 'http://{domain}' })
 
@@ -57,8 +58,7 @@ test('undoes a batch as a whole, and lists what stayed with the reason', async (
 test('ends the offer when a part of its changes stays, and says when nothing is left', async () => {
   const { browser, ...owner } = await newOwner(app)
   const links = [await owner.link(), await owner.link()]
-  const rows = Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
-  const page = await browser.after(await browser.post('/app/links/selected', { what: 'disable', ...rows }))
+  const page = await browser.after(await browser.post(selected, { what: 'disable', ...rows(...links) }))
   assert.match(page.said.join(), /Disabled 2 links\. Undo Dismiss/)
   await owner.send('PATCH', `/links/${links[0]?.id}`, { json: { disabled: false } })
   const answer = await browser.submit(page, '/app/history/undo')
