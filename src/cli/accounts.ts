@@ -69,9 +69,9 @@ export function accountCommand<const A extends Arguments>(
   return recordCommand({
     ...declared,
     arguments: { ...declared.arguments, account },
-    run: async (db, { account: given, ...values }, terminal) => {
-      const actor = operator(await chooseAccount(db, given as number | undefined))
-      return declared.run(db, values as unknown as Values<A>, actor, terminal)
+    run: async (db, values, terminal) => {
+      const given = values as Values<A> & { readonly account?: number }
+      return declared.run(db, given, operator(await chooseAccount(db, given.account)), terminal)
     },
   })
 }

@@ -33,9 +33,9 @@ interface Request {
 }
 
 /** The JSON of a response; empty for 204. */
-interface Answer<T> {
+interface Answer<T, Meta> {
   readonly data: T
-  readonly meta: Readonly<Record<string, unknown>>
+  readonly meta: Meta
 }
 
 /** The largest list page. */
@@ -70,7 +70,10 @@ export class Client {
   }
 
   /** Sends a request, and returns the JSON of its response. Writes the warnings in it to stderr. */
-  async call<T>(operation: Operation, request: Request = {}): Promise<Answer<T>> {
+  async call<T, Meta = Readonly<Record<string, unknown>>>(
+    operation: Operation,
+    request: Request = {},
+  ): Promise<Answer<T, Meta>> {
     const { body } = await this.send(operation, request)
     const received = await text(body)
     const { data, meta = {} } = received === '' ? { data: undefined } : JSON.parse(received)

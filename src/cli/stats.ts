@@ -24,8 +24,8 @@ export const statsCommand = apiCommand({
       name,
       ...(typeof link === 'string' && { link_id: String(await chooseLinkId(client, link)) }),
     })
-    const { data, meta } = await client.call<object[]>(showStats, { fields, operand: 'name' })
-    const { range = meta, time_zone, clicks } = meta as unknown as StatisticTotals
+    const { data, meta } = await client.call<object[], StatisticTotals>(showStats, { fields, operand: 'name' })
+    const { range = meta, time_zone, clicks } = meta
     if (isJson) return json({ data, meta: range === meta ? meta : { range, time_zone, clicks } })
     const total = `Total: ${clicks.toLocaleString('en-US')} clicks from ${range.from} to ${range.to} (${time_zone}).`
     const rows = name === 'links' ? await withShortUrls(client, data) : data.map((row) => inZone(row, meta))
@@ -35,26 +35,32 @@ export const statsCommand = apiCommand({
 
 /** The totals of a statistic. Clicks over time have the range beside them. */
 interface StatisticTotals {
-  readonly range?: { readonly from?: unknown; readonly to?: unknown }
+  readonly range?: { readonly from?: string; readonly to?: string }
+  readonly from?: string
+  readonly to?: string
+  readonly interval?: keyof typeof bucketTexts
   readonly time_zone: string
   readonly clicks: number
 }
 
+/** A day of which nobody needs the clicks. */
+const anyDay = '2026-01-01'
+
 /** Returns the time zone of the account. */
 export async function readTimeZone(client: Client): Promise<string> {
-  const today = new Date().toISOString().slice(0, 10)
-  const { meta } = await client.call(showStats, { fields: { name: 'clicks', from: today, to: today } })
-  return String(meta.time_zone)
+  const { meta } = await client.call<object[], StatisticTotals>(showStats, {
+    fields: { name: 'clicks', from: anyDay, to: anyDay },
+  })
+  return meta.time_zone
 }
 
 const bucketTexts = { month: 7, day: 10, hour: 16 } as const
 
 /** Returns a bucket of clicks over time with its local month, day or hour; other rows unchanged. */
-function inZone(row: object, { interval: given, time_zone }: Readonly<Record<string, unknown>>): object {
+function inZone(row: object, { interval = 'day', time_zone }: StatisticTotals): object {
   if (!('start_at' in row)) return row
   const { start_at, ...counts } = row
-  const interval = given as keyof typeof bucketTexts
-  const local = Temporal.Instant.from(String(start_at)).toZonedDateTimeISO(String(time_zone)).toPlainDateTime()
+  const local = Temporal.Instant.from(String(start_at)).toZonedDateTimeISO(time_zone).toPlainDateTime()
   return { [interval]: local.toString().replace('T', ' ').slice(0, bucketTexts[interval]), ...counts }
 }
 
