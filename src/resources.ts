@@ -119,7 +119,7 @@ export const resources = {
     ranges: { expires_at: { column: 'expires_at', isIndexed: false } },
     isUncounted: true,
   },
-  imports: { singular: 'import', sorts: {}, searched: {}, filters: [], isUncounted: true },
+  imports: { singular: 'import', sorts: {}, searched: {}, filters: ['is_deleting'], isUncounted: true },
 } as const satisfies Record<string, Resource>
 
 type Resources = typeof resources

@@ -23,7 +23,7 @@ export const operationsByScope: Readonly<Record<string, readonly string[]>> = {
   'members:write': words('updateMemberByPut updateMember removeMember storeInvitation deleteInvitation'),
   'imports:read': ['listImports', 'showImport', 'listImportRows'],
   // They also need links:write.
-  'imports:write': ['planImport', 'applyImport', 'proveImport', 'undoImport'],
+  'imports:write': ['planImport', 'applyImport', 'proveImport', 'cancelProof', 'undoImport'],
   // They check the record of the event.
   any: ['undoEvent', 'undoEvents', 'showOwnKey'],
 }
@@ -66,7 +66,9 @@ export const pagesByRole: Readonly<Record<Role, readonly string[]>> = {
     ...forms('/app/links'),
     ...withForm(...actionsOf('/app/links', 'delete delete-statistics addresses/:address_id/delete')),
     ...withForm('/app/import/:id/undo'),
-    ...words('/app/import /app/import/:id /app/import/:id/apply /app/import/:id/proof').map((path) => `POST ${path}`),
+    ...words('/app/import /app/import/:id /app/import/:id/apply /app/import/:id/proof /app/import/:id/proof/stop').map(
+      (path) => `POST ${path}`,
+    ),
     'POST /app/links/:id/addresses',
     'GET /app/links/move',
     ...actionsOf('/app/links', 'enable disable archive unarchive').map((path) => `POST ${path}`),
@@ -101,7 +103,11 @@ export function lowestRole(method: string, template: string): Role | undefined {
 
 /** The operations, forms and commands that change no record of an account, with the reason. */
 export const readers = {
-  operations: { planImport: 'It stores a plan.', proveImport: 'It stores responses of other services.' },
+  operations: {
+    planImport: 'It stores a plan.',
+    proveImport: 'It stores responses of other services.',
+    cancelProof: 'It stops a job.',
+  },
   forms: {
     '/app/sign-in': 'It starts a session.',
     '/app/sign-in/passkey': 'It starts a session.',
@@ -117,6 +123,7 @@ export const readers = {
     '/app/join': 'Its events are in the account of the invitation, and have the new member as their author.',
     '/app/import': 'It stores a plan.',
     '/app/import/:id/proof': 'It stores responses of other services.',
+    '/app/import/:id/proof/stop': 'It stops a job.',
     '/app/scheme': 'It sets a cookie.',
     '/app/dismiss': 'It sets a cookie.',
     '/app/dismiss-ending': 'It sets a cookie.',

@@ -17,7 +17,7 @@ import type { Json } from './client.ts'
 import { addClicks, manyPeople } from './days.ts'
 import { executeAt } from './engine.ts'
 import { applyImport, planFile, rowsOf } from './imports.ts'
-import { retentionJob } from './jobs.ts'
+import { finishJobs, retentionJob } from './jobs.ts'
 import { fresh, newPlace, type Place } from './links-api.ts'
 
 const engines = ['sqlite', 'postgres'] as const
@@ -176,7 +176,7 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
         [false, true, true],
       ],
     )
-    const finish = () => actionsOn(app.storage).jobs.finish()
+    const finish = () => finishJobs(app.storage)
     await finish()
     // The other link of the bulk request has the same title.
     const gone = [...secrets.filter((_, at) => at !== 2 && at !== 4), visitor]

@@ -7,6 +7,7 @@ import { type DetachLinks, type FinishRemoval, removeRecord } from '../events/re
 import { Reversals } from '../events/reversal.ts'
 import { eraseFromResponses } from '../idempotency/store.ts'
 import { eraseDeletedLinks } from '../imports/staging/store.ts'
+import { followReversals } from '../imports/undo.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
@@ -55,7 +56,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
     hashPassword: (account, password) => hashes.run(() => hashPassword(password), `account ${account}`),
   })
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
-  const reversals = new Reversals({ storage, kinds, flush, jobs })
+  const reversals = new Reversals({ storage, kinds, flush, jobs, onReversed: followReversals })
   jobs.define('removal', async (job) => {
     // Clicks that are written after their link is deleted don't return with it.
     await flush()

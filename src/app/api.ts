@@ -18,7 +18,7 @@ import { requireValidHost } from '../http/request-head.ts'
 import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
-import { expireImports } from '../imports/retention.ts'
+import { expireImports } from '../imports/store.ts'
 import { Jobs, maxWaitMs } from '../jobs/jobs.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
@@ -79,7 +79,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     jobs,
   })
   const batches = batchWorker(options, shared, actions.links)
-  const imports = buildImports(options, actions.links, reversals)
+  const imports = buildImports(options, jobs, actions.links, reversals)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicUrl(options.baseUrl)
   const api = apiRoutes({ routes: router, keyring, rateLimits, publicUrl: dashboardUrl, semaphores })
@@ -109,7 +109,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
       rateLimits.start()
       jobs.start()
     },
-    services: [imports.service, jobs, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
+    services: [imports.service, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
 }
 
@@ -183,7 +183,7 @@ function buildJobs({ storage, logger, historyDays }: AppOptions): Jobs {
   })
   jobs.repeat('retention', retentionMs, async (job) => {
     await expireEvents(storage, job, historyDays)
-    await expireImports(storage, job.now, () => job.signal.aborted)
+    await expireImports(storage, job.now)
   })
   return jobs
 }

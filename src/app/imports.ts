@@ -1,6 +1,5 @@
 /** Builds the imports of a server process. */
 
-import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { ImportActions } from '../imports/actions.ts'
@@ -8,6 +7,7 @@ import { ImportWorker } from '../imports/import-worker.ts'
 import { OldServices, type ProofHosts } from '../imports/old-service.ts'
 import { type ProofSource, prove } from '../imports/proof.ts'
 import { fingerprintOfInstance } from '../instance/store.ts'
+import type { Jobs } from '../jobs/jobs.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { createOwnAnswers } from '../redirect/explain.ts'
@@ -15,15 +15,15 @@ import type { Storage } from '../storage/port.ts'
 
 interface Options extends Pick<Config, 'shortUrl' | 'urlSchemes' | 'proofHosts'> {
   readonly storage: Storage
-  readonly logger: Logger
 }
 
 /** How long a request waits for a job. Milliseconds. */
 const patienceMs = 1_000
 
-/** Returns the actions on imports, and the service that ends their jobs. */
+/** Returns the actions on imports, and the service that ends all jobs. */
 export function buildImports(
-  { storage, shortUrl, urlSchemes, proofHosts, logger }: Options,
+  { storage, shortUrl, urlSchemes, proofHosts }: Options,
+  jobs: Jobs,
   links: LinkActions,
   reversals: Reversals,
 ) {
@@ -32,20 +32,11 @@ export function buildImports(
     onApplied: (rows) => links.onApplied(rows),
   })
   const actions = new ImportActions(storage, {
-    ...{ rules: links.rules, run: (job) => worker.run(job), reversals },
+    ...{ rules: links.rules, run: (job) => worker.run(job), reversals, jobs, patienceMs },
     prove: prover(storage, shortUrls(shortUrl), proofHosts),
-    patienceMs,
-    onProblem: (error) => logger.warn({ err: error }, 'import interrupted; a repetition continues'),
   })
-  return {
-    actions,
-    service: {
-      close: async () => {
-        await worker.close()
-        await actions.close()
-      },
-    },
-  }
+  // The thread ends in the middle of a job, after the jobs have been told to stop.
+  return { actions, service: { close: async () => void (await Promise.all([jobs.close(), worker.close()])) } }
 }
 
 /** Returns the function that proves imports. */

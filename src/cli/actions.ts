@@ -10,7 +10,7 @@ import { ownShortUrls } from './instance.ts'
 /** Returns the actions, and what reverses their events. Throws `StartupFailure` if `URL_SCHEMES` is invalid. */
 export async function openActions(db: Storage) {
   // Without a time limit, because the command ends with the work. A server continues jobs if the command is killed.
-  const jobs = new Jobs(db, { maxWaitMs: null, onProblem: () => undefined })
+  const jobs = new Jobs(db, { maxWaitMs: null, cancelsAtEnd: true, onProblem: () => undefined })
   const parts: ActionParts = {
     ...{ shortUrl: await ownShortUrls(db), urlSchemes: readUrlSchemes(), hashes: passwordSemaphores().hashes },
     onChange: () => undefined,

@@ -1,11 +1,11 @@
 /** Imports for commands, which do the work of the server's thread on their own connection. */
 import { prover } from '../app/imports.ts'
 import { readProofHosts } from '../config/config.ts'
-import { Failure, found, StartupFailure } from '../errors.ts'
-import { ImportActions, type JobResult } from '../imports/actions.ts'
+import { Failure, StartupFailure } from '../errors.ts'
+import { ImportActions } from '../imports/actions.ts'
 import { runImportJob } from '../imports/jobs.ts'
 import type { ProofSource } from '../imports/proof.ts'
-import { type Import, importOptions } from '../imports/schema.ts'
+import { importOptions } from '../imports/schema.ts'
 import { quantity } from '../lib/format.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { openActions } from './actions.ts'
@@ -18,32 +18,22 @@ type Show = (line: () => string) => void
 
 /** Runs work on imports with its progress. Ctrl-C stops it between two transactions. Throws `StartupFailure` then. */
 export async function withImports<T>(
-  { db, account }: { readonly db: Storage; readonly account: number },
+  db: Storage,
   { err }: Terminal,
-  work: (imports: ImportActions, finish: Finish) => Promise<T>,
+  work: (imports: ImportActions) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController()
-  const onSignal = () => stop.abort(new StartupFailure('Stopped. Run the command again to continue.'))
+  const stopped = new StartupFailure('Stopped. Run the command again to continue.')
+  const onSignal = () => stop.abort(stopped)
   for (const name of signals) process.once(name, onSignal)
   try {
     return await withProgress(err, async ({ show }) => {
-      const imports = await openImports(db, show, stop.signal)
-      stop.signal.addEventListener('abort', () => void imports.close())
-      return work(imports, async (start, isFinished) => {
-        for (;;) {
-          stop.signal.throwIfAborted()
-          const { shown, isDone } = await start()
-          stop.signal.throwIfAborted()
-          if (isDone) return shown.record
-          // The timer keeps this process alive.
-          const timer = setInterval(() => show(() => 'Another process is working on the import'), 500)
-          await imports.wait(shown.record.id).finally(() => clearInterval(timer))
-          const { record } = found(await imports.find(account, shown.record.id), 'import')
-          if (isFinished(record)) return record
-        }
-      })
+      const result = await work(await openImports(db, show, stop.signal))
+      stop.signal.throwIfAborted()
+      return result
     })
   } catch (error) {
+    if (stop.signal.aborted) throw stopped
     if (!(error instanceof Failure)) throw error
     const shown = explained(error, importOptions)
     throw shown instanceof Failure ? new StartupFailure(shown.message) : shown
@@ -54,23 +44,21 @@ export async function withImports<T>(
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
-/** Starts a job, and waits for its end. If another process does it, waits for its end, or continues after its death. */
-type Finish = (start: () => Promise<JobResult>, isFinished: (record: Import) => boolean) => Promise<Import>
-
 /** Opens the actions on imports. `show` gets their progress. */
 export async function openImports(
   db: Storage,
   show: Show = () => undefined,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<ImportActions> {
-  const { actions, reversals } = await openActions(db)
+  const { actions, reversals, jobs } = await openActions(db)
+  signal.addEventListener('abort', () => void jobs.close())
   const { rules } = actions.links
   const prove = prover(db, await ownShortUrls(db), readProofHosts())
   let line = 'Checking the plan'
   const connection = stoppable(db, signal, () => show(() => line))
   let [rows, links, addresses] = [0, 0, 0]
   return new ImportActions(db, {
-    ...{ rules, reversals, patienceMs: null, onProblem: () => undefined },
+    ...{ rules, reversals, jobs, patienceMs: null },
     run: (job) =>
       runImportJob(connection, job, {
         rules,

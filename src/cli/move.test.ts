@@ -298,8 +298,8 @@ test('Ctrl-C stops a plan and an application, kill stops it anywhere, and the ne
   killed.child.kill('SIGKILL')
   await killed.ended
   assert.ok(stored() < count)
-  // As if the 30 seconds of its lease had passed.
-  database.exec('update imports set job_until_ms = 0')
+  // As if the 10 seconds of its lease had passed.
+  database.exec('update jobs set free_at_ms = 0')
   const done = await json(`move apply ${id}`)
   assert.deepEqual([done.state, done.outcomes.store, stored()], ['applied', count, count])
 })

@@ -77,7 +77,7 @@ export const moveCommands = {
       checkFields(importOptions, fields, 'body')
       const { timeZone } = calendarOf(await findTimeZones(db, account))
       const values = importOptions.read({ time_zone: timeZone, ...fields }).values as ImportOptions
-      return withImports({ db, account }, terminal, async (imports) => {
+      return withImports(db, terminal, async (imports) => {
         const planned = imports.plan(actor, readBytes(file, terminal), { type: readFileType(file), options: values })
         const { record } = (
           await planned.catch((error) => {
@@ -179,7 +179,7 @@ function withJobs<T>(
   { db, actor, terminal }: { readonly db: Storage; readonly actor: Actor; readonly terminal: Terminal },
   work: (client: Client, imports: ImportActions) => Promise<T>,
 ): Promise<T> {
-  return withImports({ db, account: actor.account }, terminal, (imports) =>
+  return withImports(db, terminal, (imports) =>
     withClient({ db, actor, terminal, imports }, (client) => work(client, imports)),
   )
 }

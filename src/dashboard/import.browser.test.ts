@@ -14,6 +14,7 @@ import {
   skip,
 } from '../../test/dashboard-browser.ts'
 import { listenOn } from '../../test/servers.ts'
+import { addJob, cancelJob } from '../jobs/store.ts'
 import { query } from '../storage/schema.ts'
 
 const openWindow = browserForTests()
@@ -124,19 +125,27 @@ test('shows how a file is read, then its plan, or why it has none', { skip }, as
     headers,
   })
   const own = query.updateTable('imports').where('id', '=', body.data.id)
-  const reading = own.set({ state: 'planning', job: 'plan', job_until_ms: Date.now() + 600_000 })
-  await app.storage.execute(reading)
+  const plan = { record: 'import', record_id: body.data.id } as const
+  const read = async () => {
+    await app.storage.execute(own.set({ state: 'planning' }))
+    await addJob(app.storage, { ...plan, kind: 'plan', account: null, token: 'other' })
+    const long = query.updateTable('jobs').set({ free_at_ms: Date.now() + 600_000 })
+    await app.storage.execute(long.where('token', '=', 'other'))
+  }
+  await read()
   await page.goto(new URL(`/app/import/${body.data.id}`, page.url()).href)
   await page.getByText(`Rows read: ${links}`).waitFor()
   assert.deepEqual(await findings(page), [])
-  await app.storage.execute(own.set({ state: 'planned', job: null, job_until_ms: 0 }))
+  await app.storage.execute(own.set({ state: 'planned' }))
+  await cancelJob(app.storage, plan)
   // The script loads the other page.
   await page.getByRole('heading', { name: `First 10 of ${links} links` }).waitFor()
-  await app.storage.execute(reading)
+  await read()
   await page.reload()
   await page.getByText(`Rows read: ${links}`).waitFor()
   const error = JSON.stringify({ code: 'malformed_body', message: 'Line 3 ends early.' })
-  await app.storage.execute(own.set({ state: 'failed', error, job: null, job_until_ms: 0 }))
+  await app.storage.execute(own.set({ state: 'failed', error }))
+  await cancelJob(app.storage, plan)
   await page.getByText('The file can’t be imported. Line 3 ends early.').waitFor()
   assert.deepEqual(await findings(page), [])
 })

@@ -130,6 +130,8 @@ interface ReversalsParts {
   /** Resolves when clicks that this process has counted are written, so that links return with them. */
   readonly flush: () => Promise<void>
   readonly jobs: Jobs
+  /** Called in each transaction with the events that it has reversed. */
+  readonly onReversed: (tx: Db, actor: Actor, events: readonly StoredEvent[]) => Promise<void>
 }
 
 /** Reverses events, for the API, the dashboard and the command line. */
@@ -257,6 +259,7 @@ export class Reversals {
     const links = open.filter(({ record }) => record === 'link').map(({ recordId }) => recordId)
     if (groups.length > 1) await kinds.link.valuesOf(tx, actor.account, [...new Set(links)])
     const effect = await inTurn(groups, (group) => reverseAlike(kinds[reversibleKind(group[0])], tx, actor, group))
+    if (open.length > 0) await this.#parts.onReversed(tx, actor, open)
     return { events, effect }
   }
 }

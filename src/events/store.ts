@@ -83,6 +83,21 @@ export async function findReversals(db: Db, ids: readonly number[]): Promise<Rea
   return new Set((await db.execute(undone)).map(({ undone_by }) => Number(undone_by)))
 }
 
+/** Returns the events of the account that these have reversed. */
+export async function findOriginals(
+  db: Db,
+  account: number,
+  ids: readonly number[],
+): Promise<Pick<StoredEvent, 'id' | 'record' | 'batchId'>[]> {
+  // The account is not a condition, so that SQLite uses the index of these ids.
+  const undone = query
+    .selectFrom('events')
+    .select(['id', 'account_id', 'record', 'batch_id'])
+    .where('undone_by', 'in', ids)
+  const own = (await db.execute(undone)).filter(({ account_id }) => Number(account_id) === account)
+  return own.map(({ id, record, batch_id }) => ({ id: Number(id), record: record as RecordKind, batchId: batch_id }))
+}
+
 const listable: Listable<ShownRow> = {
   table: 'events',
   columns,

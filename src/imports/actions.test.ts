@@ -1,32 +1,32 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { applyImport, linksOf, outcomesOf, planFile, rowsOf, table, tea } from '../../test/imports.ts'
+import { applyImport, linksOf, outcomesOf, planFile, rowsOf, table, tea, undoImport } from '../../test/imports.ts'
 import { newPlace } from '../../test/links-api.ts'
 import { eventually } from '../../test/processes.ts'
 import { commandActor } from '../access/actor.ts'
-import { openActions } from '../cli/actions.ts'
+import { addJob, cancelJob } from '../jobs/store.ts'
 import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
-import { runImportJob } from './jobs.ts'
-import { expireImports } from './retention.ts'
+import { type RunImportJob, runImportJob } from './jobs.ts'
 import { importOptions } from './schema.ts'
-import { takeLease } from './store.ts'
-import { undoImport } from './undo.ts'
+import { expireImports } from './store.ts'
 
 const app = await startApp()
 const { storage } = app
 const rules = { shortUrl: (domain: string, alias: string) => `http://${domain}/${alias}`, urlSchemes: [] }
 
 /** The actions of a command, which plans on its own connection. */
-const actions = new ImportActions(storage, {
-  ...{ rules, run: (job) => runImportJob(storage, job, { rules, onApplied: () => undefined }) },
-  reversals: {} as never,
-  prove: () => Promise.resolve(),
-  patienceMs: null,
-  onProblem: (error) => assert.fail(String(error)),
-})
+const importsOn = (db: Pick<typeof storage, 'write'>, now = Date.now) => {
+  const { reversals, jobs } = actionsOn(storage, { now })
+  const run: RunImportJob = (job) => runImportJob(db, job, { rules, onApplied: () => undefined })
+  const parts = { rules, run, reversals, jobs, prove: () => Promise.resolve(), patienceMs: null }
+  return { actions: new ImportActions(storage, parts), jobs }
+}
+const { actions } = importsOn(storage)
 const optionsOf = (fields: Record<string, string>) => {
   const options = importOptions.check(fields)
   assert.ok(!(options instanceof Error))
@@ -76,10 +76,7 @@ test('a new plan that ends halfway can not be applied, and the next one reads al
   const broken: Pick<typeof storage, 'write'> = {
     write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('killed'))),
   }
-  const halfway = new ImportActions(storage, {
-    ...{ rules, run: (job) => runImportJob(broken, job, { rules, onApplied: () => undefined }) },
-    ...{ reversals: {} as never, prove: () => Promise.resolve(), patienceMs: null, onProblem: () => undefined },
-  })
+  const halfway = importsOn(broken).actions
   const columns = { short_url: 'short_url', url: 'url', title: '-', other: 'title' }
   await assert.rejects(halfway.replan(actor, record.id, { columns }), /killed/)
   await assert.rejects(actions.apply(actor, record.id), { code: 'precondition_failed' })
@@ -95,15 +92,21 @@ test('one job runs in an account, and continues the job of a process that has di
   const { account, domain } = place
   const planned = await planFile(place, table([`https://${domain.name}/a`, tea]))
   const other = await planFile(place, table([`https://${domain.name}/b`, tea]))
-  await takeLease(storage, { account, id: other.id, token: 'other' }, 'undo')
+  const begin = async (id: number, kind: 'apply' | 'undo') => {
+    const actor = commandActor(account, 'operator')
+    await addJob(storage, { kind, record: 'import', record_id: id, account, actor, token: randomUUID() })
+  }
+  const end = (record_id: number) =>
+    storage.execute(query.updateTable('jobs').set({ free_at_ms: 0 }).where('record_id', '=', record_id))
+  await begin(other.id, 'undo')
   const running = await place.send('POST', `/imports/${planned.id}/apply`)
   assert.deepEqual([running.status, running.body.code, running.headers['retry-after']], [409, 'import_running', '5'])
-  const end = (id: number) => query.updateTable('imports').set({ job_until_ms: 1 }).where('id', '=', id)
-  await storage.execute(end(other.id))
-  await takeLease(storage, { account, id: planned.id, token: 'dead' }, 'apply')
+  await storage.write((tx) => cancelJob(tx, { record: 'import', record_id: other.id }))
+  await begin(planned.id, 'apply')
   assert.equal((await place.send('POST', `/imports/${planned.id}/apply`)).status, 202)
   assert.deepEqual(await linksOf(place), [])
-  await storage.execute(end(planned.id))
+  await end(planned.id)
+  assert.ok((await place.send('POST', `/imports/${planned.id}/apply`)).status < 300)
   await eventually(async () => (await place.send('GET', `/imports/${planned.id}`)).body.data.state === 'applied')
   assert.equal((await linksOf(place)).length, 1)
 })
@@ -114,7 +117,11 @@ test('deletes unapplied plans after 7 days, and rows of applied and interrupted 
   const [applied, unapplied] = [await planFile(place, file), await planFile(place, file)]
   await applyImport(place, applied)
   const dayMs = 86_400_000
-  const expireAfter = (days: number) => expireImports(storage, Date.now() + days * dayMs, () => false)
+  const expireAfter = async (days: number) => {
+    const now = () => Date.now() + days * dayMs
+    await expireImports(storage, now())
+    await importsOn(storage, now).jobs.finish()
+  }
   await expireAfter(6)
   assert.equal((await rowsOf(place, unapplied.id)).length, 2)
   await expireAfter(8)
@@ -129,7 +136,7 @@ test('deletes unapplied plans after 7 days, and rows of applied and interrupted 
   assert.equal((await place.send('POST', `/imports/${interrupted.id}/apply`)).body.code, 'import_state')
   assert.equal((await rowsOf(place, applied.id)).length, 0)
   assert.equal((await place.send('GET', `/imports/${applied.id}`)).body.data.rows, 2)
-  const left = await storage.execute(query.selectFrom('imports').select('id').where('account_id', '=', 0))
+  const left = await storage.execute(query.selectFrom('imports').select('id').where('is_deleting', '=', 1))
   assert.deepEqual(left, [])
 })
 
@@ -171,20 +178,39 @@ test('keeps the newest 20 plans of an account', async () => {
 
 test('an undo that meets an edited link leaves the import applied, and names the link', async () => {
   const place = await newPlace(app)
-  const planned = await planFile(
-    place,
-    table([`https://${place.domain.name}/a`, tea], [`https://${place.domain.name}/b`, tea]),
-  )
+  const { account, domain } = place
+  const planned = await planFile(place, table([`https://${domain.name}/a`, tea], [`https://${domain.name}/b`, tea]))
   await applyImport(place, planned)
   const [link] = await linksOf(place)
-  const stored = (await actions.findStored(place.account, planned.id)) ?? assert.fail()
-  const actor = commandActor(place.account, 'operator')
-  const lease = { account: place.account, id: planned.id, token: actor.batchId }
-  await takeLease(storage, lease, 'undo')
+  const subject = { record: 'import', record_id: planned.id } as const
+  // The request has compared the links before the edit.
+  await addJob(storage, { ...subject, kind: 'undo', account, actor: commandActor(account, 'operator') })
   await place.send('PATCH', `/links/${link.id}`, { json: { title: 'New' } })
-  const { reversals } = await openActions(storage)
-  const parts = { storage, reversals, isStopped: () => false }
-  await assert.rejects(undoImport(actor, stored, lease, parts), { code: 'import_edited' })
+  await assert.rejects(importsOn(storage).jobs.run(subject), { code: 'import_edited' })
   assert.equal((await place.send('GET', `/imports/${planned.id}`)).body.data.state, 'applied')
   assert.equal((await linksOf(place)).length, 1)
+})
+
+test('its state follows its events: undone and applied again in the history, and undone once more', async () => {
+  const place = await newPlace(app)
+  const { send } = place
+  const file = `short_url,url,tags\nhttps://${place.domain.name}/a,${tea},new\nhttps://${place.domain.name}/b,${tea},`
+  const planned = await planFile(place, file)
+  await applyImport(place, planned)
+  const stateOf = async () => (await send('GET', `/imports/${planned.id}`)).body.data.state
+  const undoBatch = async (type: string) => {
+    const [{ batch_id }] = (await send('GET', `/events?type=${type}`)).body.data
+    const { body } = await send('POST', '/events/undo', { json: { batch_id } })
+    assert.equal(body.meta.remaining, 0, JSON.stringify(body))
+  }
+  const undone = async () => (await send('GET', '/events?type=import.undone')).body.data.length
+  const [first] = (await send('GET', '/events?type=link.created')).body.data
+  await send('POST', `/events/${first.id}/undo`)
+  assert.equal(await stateOf(), 'applied')
+  await undoBatch('link.created')
+  assert.deepEqual([await stateOf(), await undone()], ['undone', 1])
+  await undoBatch('link.deleted')
+  assert.deepEqual([await stateOf(), (await linksOf(place)).length], ['applied', 1])
+  assert.equal((await undoImport(place, planned)).state, 'undone')
+  assert.deepEqual([(await linksOf(place)).length, await undone()], [0, 2])
 })

@@ -1,5 +1,6 @@
 /** Plans, applies, proves and undoes imports, for the API, the dashboard and the command line. */
 
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Actor } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
@@ -7,16 +8,18 @@ import { Failure, found, importBlocked, importConflict, importRunning, validatio
 import type { Reversals } from '../events/reversal.ts'
 import { failures } from '../http/failures.ts'
 import { releaseClaim } from '../idempotency/store.ts'
+import type { HeldJob, Jobs } from '../jobs/jobs.ts'
+import { cancelJob, endJob, inSteps } from '../jobs/store.ts'
 import { domainsNamed } from '../links/batch-store.ts'
 import type { LinkRules } from '../links/link-violations.ts'
 import { findLinkSpace, unknownSpace } from '../links/store.ts'
-import type { Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import type { FileBytes, RunImportJob } from './jobs.ts'
 import type { PlanRequest } from './plan.ts'
 import type { ProofSource } from './proof.ts'
-import { countProofs, proofSource } from './proofs/store.ts'
+import { countProofs, openProof } from './proofs/store.ts'
 import {
   type Import,
   type ImportOptions,
@@ -26,23 +29,19 @@ import {
   leftOut,
 } from './schema.ts'
 import { importRecord, rowRecord, versionedImport } from './shown.ts'
-import { type ListedRow, listRows } from './staging/store.ts'
+import { deleteSome, type ListedRow, listRows } from './staging/store.ts'
 import {
+  addImportJob,
+  deleteImport,
+  deleteOldPlans,
   failPlan,
   findImport,
-  findJob,
   findPlanned,
-  hideOldPlans,
   type ImportError,
+  type ImportJob,
   interrupted,
-  type Job,
-  type Lease,
-  leaseMs,
   listImports,
-  releaseLease,
-  renewLease,
   type StoredImport,
-  takeLease,
   undoUntil,
 } from './store.ts'
 import { requireUnedited, undoImport } from './undo.ts'
@@ -53,10 +52,9 @@ interface ImportParts {
   readonly reversals: Reversals
   /** Proves the addresses of a source against their old services. */
   readonly prove: (source: ProofSource, signal: AbortSignal) => Promise<void>
+  readonly jobs: Jobs
   /** How long a request waits for its job; null: until the job ends. Milliseconds. */
   readonly patienceMs: number | null
-  /** Gets the errors of jobs whose requests have ended. */
-  readonly onProblem: (error: unknown) => void
 }
 
 /** An import after a request. `isDone` is false if its job still runs. */
@@ -73,19 +71,33 @@ export interface PlanResult extends JobResult {
 /** A file takes longer than other jobs: it gets so many times the patience of 1 s, which makes 5 s. */
 const planPatience = 5
 
-/** How often a process looks whether another one still works. Milliseconds. */
+/** How often a request looks whether its import exists. Milliseconds. */
 const followMs = 1_000
+/** Rows that one transaction deletes. */
+const deletedTogether = 200
 
 export class ImportActions {
   readonly #storage: Storage
   readonly #parts: ImportParts
-  /** By import, and plans by token. */
-  readonly #jobs = new Map<number | string, Promise<unknown>>()
-  readonly #stop = new AbortController()
 
   constructor(storage: Storage, parts: ImportParts) {
     this.#storage = storage
     this.#parts = parts
+    const { jobs } = parts
+    jobs.define('plan', (job) => this.#endPlan(job))
+    jobs.define('apply', (job) => this.#applyRows(job))
+    jobs.define('undo', async (job) => {
+      const applied = await this.#workedOn(job)
+      if (applied !== undefined) await undoImport(storage, job, applied, parts.reversals)
+    })
+    jobs.define('proof', async (job) => {
+      const applied = await this.#workedOn(job)
+      if (applied === undefined) return
+      await parts.prove(await openProof(storage, job, applied.summary.rows), job.signal)
+      // It ends early then.
+      job.signal.throwIfAborted()
+    })
+    jobs.define('deletion', (job) => this.#deleteRows(job))
   }
 
   /** Finds the account's import. */
@@ -147,33 +159,32 @@ export class ImportActions {
    */
   async plan(actor: Actor, file: FileBytes, sent: Omit<PlanRequest, 'actor'>): Promise<PlanResult> {
     requireScope(actor, 'links:write')
-    const { account, batchId: token } = actor
+    const { account } = actor
+    const lease = { token: randomUUID() }
     const violations = [...(sent.violations ?? []), ...(await this.#findViolations(account, sent.options))]
-    const lease = { account, token }
     let isAwaited = true
-    const done = this.#hold(lease, async () => {
+    const done = this.#parts.jobs.hold(lease, async () => {
       try {
-        const id = await this.#parts.run({ kind: 'plan', request: { ...sent, actor, violations }, file })
+        const id = await this.#parts.run({ kind: 'plan', request: { ...sent, actor, violations }, file, lease })
         const stored = found(await findImport(this.#storage, account, id), 'import')
-        await hideOldPlans(this.#storage, account)
+        await deleteOldPlans(this.#storage, account)
         return await this.#shown(account, stored)
       } catch (error) {
-        if (!(isAwaited || error instanceof Failure)) this.#parts.onProblem(error)
         // If this fails, the lease ends, too.
         const failed = this.#storage.write(async (tx) => {
-          const hadBegun = await failPlan(tx, lease, isAwaited ? null : importError(error))
+          const hadBegun = await failPlan(tx, account, lease, isAwaited ? null : importError(error))
           if (hadBegun && isAwaited && sent.once !== undefined) await releaseClaim(tx, sent.once.claim)
         })
         await failed.catch(() => undefined)
         throw error
       }
     })
-    this.#track(token, done)
-    const isDone = await this.#isDone(done, planPatience)
+    done.catch(() => undefined)
+    const isDone = await this.#isDone(done)
     if (isDone) return { shown: await done, isDone, done }
     let id: number | undefined
     while (id === undefined) {
-      if (await this.#isDone(done, 0)) return { shown: await done, isDone: true, done }
+      if (await Promise.race([done.then(() => true), wait(0, false)])) return { shown: await done, isDone: true, done }
       id = await findPlanned(this.#storage, lease)
       if (id === undefined) await wait(followMs, undefined, { ref: false })
     }
@@ -185,16 +196,22 @@ export class ImportActions {
   async replan(actor: Actor, id: number, changed: Partial<Omit<ImportOptions, 'source'>>): Promise<Versioned<Import>> {
     requireScope(actor, 'links:write')
     const { account } = actor
-    const lease = { account, id, token: actor.batchId }
-    if (!(await takeLease(this.#storage, lease, 'plan'))) throw importRunning('plan', 5)
-    return this.#hold(lease, async () => {
-      const planned = await this.#inState(account, id, ['planned'])
+    const violations = async (stored: StoredImport) => this.#findViolations(account, { ...stored.options, ...changed })
+    const planned = await this.#inState(account, id, ['planned'])
+    const invalid = await violations(planned)
+    if (invalid.length > 0) throw validationFailed(invalid)
+    return this.#parts.jobs.hold({ token: randomUUID() }, async ({ lease }) => {
+      const job = { kind: 'plan', record: 'import', record_id: id, account, token: lease.token } as const
+      const check = (stored: StoredImport | undefined) => requireState(stored, ['planned'])
+      const isAdded = await this.#storage.write((tx) => addImportJob(tx, job, check))
+      if (!isAdded) throw importRunning('plan', 5)
       const options = { ...planned.options, ...changed }
-      const violations = await this.#findViolations(account, options)
-      if (violations.length > 0) throw validationFailed(violations)
-      await this.#parts.run({ kind: 'replan', actor, planned, options, lease })
-      const stored = found(await findImport(this.#storage, account, id), 'import')
-      return this.#shown(account, stored)
+      try {
+        await this.#parts.run({ kind: 'replan', actor, planned, options, lease: { ...lease, account, id } })
+      } finally {
+        await endJob(this.#storage, lease)
+      }
+      return found(await this.find(account, id), 'import')
     })
   }
 
@@ -215,19 +232,15 @@ export class ImportActions {
    */
   async apply(actor: Actor, id: number): Promise<JobResult> {
     requireScope(actor, 'links:write')
-    const { account } = actor
-    const before = await this.#inState(account, id, ['planned', 'applying', 'applied'])
-    if (before.state === 'applied') return { shown: await this.#shown(account, before), isDone: true }
+    const before = await this.#inState(actor.account, id, ['planned', 'applying', 'applied'])
+    if (before.state === 'applied') return { shown: await this.#shown(actor.account, before), isDone: true }
     if (before.state === 'applying') requireUndoable(before)
     const { outcomes } = before.summary
     if (outcomes.conflict > 0) throw importBlocked(outcomes.conflict)
     requireTags(actor, before)
-    return this.#start(actor, id, 'apply', async (lease) => {
-      const planned = await this.#inState(account, id, ['planned', 'applying'])
-      // What is stored by now has changed other outcomes. Rows that can't be stored are refused, and the report names them.
-      if (planned.state === 'planned') await this.#check(actor, planned)
-      return async () => void (await this.#parts.run({ kind: 'apply', actor, planned, lease }))
-    })
+    // What is stored by now has changed other outcomes. Rows that can't be stored are refused, and the report names them.
+    const check = () => (before.state === 'planned' ? this.#check(actor, before) : undefined)
+    return this.#start(actor, id, 'apply', ['planned', 'applying'], check)
   }
 
   /** Throws `precondition_failed` with the version of the import if its plan no longer holds. */
@@ -244,111 +257,100 @@ export class ImportActions {
   /** Proves an import: all addresses whose result isn't `same`. Throws `not_found`, `import_state` and `import_running`. */
   async proof(actor: Actor, id: number): Promise<JobResult> {
     requireScope(actor, 'links:write')
-    const { account } = actor
-    await this.#inState(account, id, ['applied'])
-    return this.#start(actor, id, 'proof', async () => {
-      const { summary } = await this.#inState(account, id, ['applied'])
-      const source = await proofSource(this.#storage, account, { importId: id, rows: summary.rows })
-      return () => this.#parts.prove(source, this.#stop.signal)
-    })
+    const proved = await countProofs(this.#storage, actor.account, [id])
+    return this.#start(actor, id, 'proof', ['applied'], () => undefined, proved(id).same)
+  }
+
+  /** Stops the proof of an import. Its results stay. Throws `not_found`, and `import_state` if none runs. */
+  async cancelProof(actor: Actor, id: number): Promise<void> {
+    requireScope(actor, 'links:write')
+    found(await findImport(this.#storage, actor.account, id), 'import')
+    const isCancelled = await cancelJob(this.#storage, { record: 'proof', record_id: id })
+    if (!isCancelled) throw importConflict('import_state', 'No proof of the import is running.')
   }
 
   /** Undoes an import. Throws `not_found`, `import_state`, `import_running` and `import_edited`. */
   async undo(actor: Actor, id: number): Promise<JobResult> {
     requireScope(actor, 'links:write')
     const { account } = actor
-    const states: readonly ImportState[] = ['applying', 'applied', 'undoing']
-    await this.#inState(account, id, states)
-    return this.#start(actor, id, 'undo', async (lease) => {
-      const applied = await this.#inState(account, id, states)
-      requireUndoable(applied)
-      if (applied.state !== 'undoing') await requireUnedited(this.#storage, account, applied)
-      const { reversals } = this.#parts
-      const isStopped = () => this.#stop.signal.aborted
-      return () => undoImport(actor, applied, lease, { storage: this.#storage, reversals, isStopped })
+    return this.#start(actor, id, 'undo', ['applying', 'applied', 'undoing'], async (stored) => {
+      requireUndoable(stored)
+      await requireUnedited(this.#storage, account, stored)
     })
-  }
-
-  /** Waits until this process has finished its job with an import. */
-  async wait(id: number): Promise<void> {
-    await this.#jobs.get(id)
-  }
-
-  /** Stops all jobs. The next request for each of them continues. Call this after the thread of `run` has ended. */
-  async close(): Promise<void> {
-    this.#stop.abort()
-    await Promise.allSettled(this.#jobs.values())
   }
 
   async #inState(account: number, id: number, states: readonly ImportState[]): Promise<StoredImport> {
-    const stored = found(await findImport(this.#storage, account, id), 'import')
-    if (!states.includes(stored.state)) throw importConflict('import_state', `The import is ${stored.state}.`)
-    return stored
+    return requireState(await findImport(this.#storage, account, id), states)
   }
 
-  /** Runs work with a lease that this process holds, and renews it until the work ends. */
-  async #hold<T>(lease: Omit<Lease, 'id'>, work: () => Promise<T>): Promise<T> {
-    const renewal = setInterval(() => void renewLease(this.#storage, lease).catch(() => undefined), leaseMs / 3)
-    try {
-      return await work()
-    } finally {
-      clearInterval(renewal)
-      await releaseLease(this.#storage, lease)
-    }
+  /**
+   * Starts a job in one of these states, or joins the one that runs. Waits for it up to `patienceMs`. `check` throws why the job is
+   * impossible.
+   */
+  async #start(
+    actor: Actor,
+    record_id: number,
+    kind: ImportJob,
+    states: readonly ImportState[],
+    check: (stored: StoredImport) => unknown,
+    done = 0,
+  ): Promise<JobResult> {
+    const { account } = actor
+    const stored = await this.#inState(account, record_id, states)
+    const { rows, provable } = stored.summary
+    const total = { apply: rows, proof: provable, undo: stored.openEvents, plan: rows }[kind]
+    const record = kind === 'proof' ? 'proof' : 'import'
+    const job = { kind, record, record_id, account, actor, done, total } as const
+    if ((kind === 'proof' ? stored.proof : stored.job) === null) await check(stored)
+    const isNew = await this.#storage.write((tx) => addImportJob(tx, job, (now) => requireState(now, states)))
+    const { jobs, patienceMs } = this.#parts
+    // Another request gets the failure of a job that runs already.
+    const isDone = await jobs.run(job, patienceMs === null || isNew ? patienceMs : 0)
+    return { shown: found(await this.find(account, record_id), 'import'), isDone }
   }
 
-  /** Starts a job, unless it is running already. Waits for it up to `patienceMs`. */
-  async #start(actor: Actor, id: number, job: Job, prepare: PrepareJob): Promise<JobResult> {
-    const { account, batchId: token } = actor
-    const lease = { account, id, token }
-    const result = async (isDone: boolean) => ({ shown: found(await this.find(account, id), 'import'), isDone })
-    if (!(await takeLease(this.#storage, lease, job))) {
-      if (!this.#jobs.has(id)) this.#track(id, this.#follow(lease, job, prepare))
-      return result(false)
-    }
-    const prepared = Promise.withResolvers<void>()
-    const done = this.#hold(lease, async () => {
-      const work = await prepare(lease)
-      prepared.resolve()
-      await work()
-    })
-    this.#track(id, done)
-    done.catch(prepared.reject)
-    await prepared.promise
-    const isDone = await this.#isDone(done, 1)
-    if (!isDone) done.catch(this.#parts.onProblem)
-    return result(isDone)
-  }
-
-  /** Waits for a job, up to so many times the patience. Returns whether it is done. Rejects if it fails before. */
-  async #isDone(job: Promise<unknown>, times: number): Promise<boolean> {
+  /** Waits for a plan. Returns whether it is done. Rejects if it fails before. */
+  async #isDone(plan: Promise<unknown>): Promise<boolean> {
     const { patienceMs } = this.#parts
-    const patience = patienceMs === null ? [] : [wait(times * patienceMs, false, { ref: false })]
-    return Promise.race([job.then(() => true), ...patience])
+    const patience = patienceMs === null ? [] : [wait(planPatience * patienceMs, false, { ref: false })]
+    return Promise.race([plan.then(() => true), ...patience])
   }
 
-  #track(key: number | string, job: Promise<unknown>): void {
-    this.#jobs.set(key, job)
-    void job.catch(() => undefined).finally(() => this.#jobs.delete(key))
+  /** Finds the import of a job. */
+  async #workedOn({ account, record_id }: HeldJob): Promise<StoredImport | undefined> {
+    return findImport(this.#storage, Number(account), record_id)
   }
 
-  /** Continues the job of another process if that process dies, so that its lease ends. */
-  async #follow(lease: Lease, job: Job, prepare: PrepareJob): Promise<void> {
-    const { signal } = this.#stop
-    try {
-      while (!signal.aborted && (await findJob(this.#storage, lease)) === job) {
-        await wait(followMs, undefined, { ref: false, signal })
-        if (!(await takeLease(this.#storage, lease, job))) continue
-        return await this.#hold(lease, async () => (await prepare(lease))())
-      }
-    } catch (error) {
-      if (!signal.aborted) this.#parts.onProblem(error)
+  /** Ends a plan whose process has died: no other one has its file. */
+  async #endPlan(job: HeldJob): Promise<void> {
+    await this.#storage.write((tx) => failPlan(tx, Number(job.account), job.lease, interrupted))
+  }
+
+  async #applyRows(job: HeldJob): Promise<void> {
+    const planned = await this.#workedOn(job)
+    if (planned === undefined || job.actor === null) return
+    const lease = { ...job.lease, account: job.actor.account, id: planned.id }
+    await this.#parts.run({ kind: 'apply', actor: job.actor, planned, lease })
+  }
+
+  /** Deletes the rows of an import in steps, and the import if it is being deleted. */
+  async #deleteRows({ record_id: id, lease, signal }: HeldJob): Promise<void> {
+    const step = async (tx: Db) => {
+      if (await deleteSome(tx, id, deletedTogether)) return {}
+      await deleteImport(tx, id)
+      await endJob(tx, lease)
+      return null
     }
+    await inSteps(this.#storage, lease, step, signal)
   }
 }
 
-/** Checks whether a job is possible, and returns its work. */
-type PrepareJob = (lease: Lease) => Promise<() => Promise<void>>
+/** Returns an import in one of these states. Throws `not_found` and `import_state`. */
+function requireState(stored: StoredImport | undefined, states: readonly ImportState[]): StoredImport {
+  const { state } = found(stored, 'import')
+  if (!states.includes(state)) throw importConflict('import_state', `The import is ${state}.`)
+  return stored as StoredImport
+}
 
 /** Throws `import_state` if an import can't be undone any more, and its rows may be gone. */
 function requireUndoable(stored: StoredImport): void {

@@ -7,6 +7,7 @@ import { storeDays } from '../analytics/transfer-store.ts'
 import { Failure, importConflict, notFound, validationFailed } from '../errors.ts'
 import type { NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
+import { pauseMs } from '../jobs/store.ts'
 import type { AppliedRow } from '../links/actions.ts'
 import { updateRows } from '../links/batch-changes.ts'
 import { insertion, type LinkHistory, type LinkInsertion } from '../links/batch-insertion.ts'
@@ -18,11 +19,11 @@ import type { Db } from '../storage/port.ts'
 import { readDays } from './days/store.ts'
 import { type DecidedRow, type Figures, findDomains, findFigures, type PlanContext } from './decide.ts'
 import { newAddresses, readChange, readNewLink } from './links.ts'
-import { type Connection, eachDecided, pauseMs } from './plan.ts'
+import { type Connection, eachDecided } from './plan.ts'
 import { countProvable } from './plan-figures.ts'
 import { explainViolation, type Reason } from './refusals.ts'
 import { type RowDecision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
-import { advance, jobEnd, type Lease, type StoredImport, type Summary } from './store.ts'
+import { advance, countEvents, findLastEvent, type Lease, type StoredImport, type Summary } from './store.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
 const [rowsTogether, daysTogether] = [100, 200]
@@ -93,7 +94,7 @@ export async function applyImport(
     }
     await recordEvents(tx, author, [event])
     const applied_at = new Date().toISOString()
-    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at, ...jobEnd })
+    await advance(tx, lease, { state: 'applied', applied_row: summary.rows, applied_at, isEnd: true })
   })
 }
 
@@ -112,11 +113,14 @@ async function applyAllRows(
       const rows = await readRows(tx, planned.id, { after, limit: rowsTogether, only: ['store', 'rename', 'update'] })
       const last = rows.at(-1)?.id
       if (last === undefined) return null
+      const before = await findLastEvent(tx, author)
       const { applied, failed } = await applyRows(tx, author, context, rows)
       const figures = await findFigures(tx, planned.id, failed)
       const count = summary.stored === null ? null : summary.stored + applied.length
       const stored = { ...withoutRows(summary, failed, figures), stored: count }
-      await advance(tx, lease, { state: 'applying', applied_row: last, summary: stored })
+      const events = await countEvents(tx, author, before)
+      const done = { done: last, total: planned.summary.rows }
+      await advance(tx, lease, { state: 'applying', applied_row: last, summary: stored, events, ...done })
       return { last, applied, summary: stored }
     })
     if (step === null) return summary

@@ -32,7 +32,7 @@ test('stores only the plan, and then a link with its history, further address an
     unmapped_hosts: [],
     ...{ first_link_at: '2024-01-02T03:04:05.000Z', last_link_at: '2025-03-09T07:15:00.000Z' },
     proof: { pending: 3, same: 0, same_location: 0, differs: 0, unreachable: 0 },
-    ...{ error: null, applied_at: null, undo_until: null },
+    ...{ progress: null, error: null, applied_at: null, undo_until: null },
   })
   assert.deepEqual(shown[0], {
     ...{ id: 1, line: 2, outcome: 'store', code: null, message: null, link_id: null, url: `${tea}/` },

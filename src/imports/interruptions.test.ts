@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { actionsOn } from '../../test/actions.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { applyImport, linksOf, planFile, rowsOf, table, tea } from '../../test/imports.ts'
@@ -16,26 +17,39 @@ import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
 import { decideRows } from './decide.ts'
 import { runImportJob } from './jobs.ts'
-import { expireImports } from './retention.ts'
 import { importOptions } from './schema.ts'
 import { readRows, type StagedRow, saveRows } from './staging/store.ts'
+import { expireImports } from './store.ts'
 
 const app = await startApp()
 const { storage } = app
 const rules = { shortUrl: (domain: string, alias: string) => `http://${domain}/${alias}`, urlSchemes: [] }
 
-/** Returns the actions of a process that works on this connection. */
-function actionsOn(db: Pick<Db, 'write'>, patienceMs: number | null = null): ImportActions {
-  return new ImportActions(storage, {
-    ...{ rules, run: (job) => runImportJob(db, job, { rules, onApplied: () => undefined }), reversals: {} as never },
-    ...{ prove: () => Promise.resolve(), patienceMs, onProblem: () => undefined },
+/** Returns the actions of a process that works on this connection, and its jobs. */
+function processOn(db: Pick<Db, 'write'>, { patienceMs = null, now = Date.now }: ProcessOptions = {}) {
+  const { reversals, jobs } = actionsOn(storage, { now })
+  const actions = new ImportActions(storage, {
+    ...{ rules, run: (job) => runImportJob(db, job, { rules, onApplied: () => undefined }), reversals },
+    ...{ prove: () => Promise.resolve(), patienceMs, jobs },
   })
+  return { actions, jobs }
 }
+
+interface ProcessOptions {
+  readonly patienceMs?: number | null
+  readonly now?: () => number
+}
+
+const importsOn = (db: Pick<Db, 'write'>, patienceMs: number | null = null) => processOn(db, { patienceMs }).actions
 
 const options = importOptions.check({}) as Exclude<ReturnType<typeof importOptions.check>, Error>
 const request = { type: 'csv', options } as const
 /** Runs retention as if some time had passed. */
-const expireIn = (ms: number) => expireImports(storage, Date.now() + ms, () => false)
+async function expireIn(ms: number): Promise<void> {
+  const now = () => Date.now() + ms
+  await expireImports(storage, now())
+  await processOn(storage, { now }).jobs.finish()
+}
 
 /** A file that arrives up to a point, and then waits. */
 function pausedFile(place: Place, rows: number) {
@@ -54,7 +68,7 @@ test('plans a file that pauses, which its client can poll, and keeps its rows fr
   const place = await newPlace(app)
   const actor = commandActor(place.account, 'operator')
   const file = pausedFile(place, 4_000)
-  const planning = actionsOn(storage, 0).plan(actor, file.bytes, request)
+  const planning = importsOn(storage, 0).plan(actor, file.bytes, request)
   await file.paused
   const { shown, isDone, done } = await planning
   assert.deepEqual([isDone, shown.record.state, shown.record.error], [false, 'planning', null])
@@ -74,14 +88,14 @@ test('stores the response of a plan with the import, so that a repetition after 
   const claim = { account_id: account, key_id: 1, idempotency_key: randomUUID(), fingerprint: '2:paused' }
   const once = { claim, listUrl: 'http://api/imports' }
   const sent = { ...request, once }
-  const planning = actionsOn(storage, 0).plan(commandActor(account, 'operator'), file.bytes, sent)
+  const planning = importsOn(storage, 0).plan(commandActor(account, 'operator'), file.bytes, sent)
   await file.paused
   const { shown, done } = await planning
   const requests = new IdempotentRequests(storage)
   const replayed = await requests.find(claim)
   assert.deepEqual([replayed?.status, replayed?.location], [202, `http://api/imports/${shown.record.id}`])
   assert.deepEqual(JSON.parse(replayed?.body ?? '').data.state, 'planning')
-  const again = actionsOn(storage).plan(commandActor(account, 'operator'), pausedFile(place, 4_000).bytes, sent)
+  const again = importsOn(storage).plan(commandActor(account, 'operator'), pausedFile(place, 4_000).bytes, sent)
   await assert.rejects(again, { code: 'idempotency_in_progress' })
   file.resume()
   await done
@@ -91,7 +105,7 @@ test('stores the response of a plan with the import, so that a repetition after 
 test('fails a plan whose process stands still, which then can not publish it', async () => {
   const place = await newPlace(app)
   const file = pausedFile(place, 4_000)
-  const planning = actionsOn(storage, 0).plan(commandActor(place.account, 'operator'), file.bytes, request)
+  const planning = importsOn(storage, 0).plan(commandActor(place.account, 'operator'), file.bytes, request)
   await file.paused
   const { shown, done } = await planning
   const { id } = shown.record
@@ -114,7 +128,7 @@ test('keeps the reason for which a file can not be planned after its client has 
     yield Buffer.from('"never closed')
   }
   const actor = commandActor(place.account, 'operator')
-  const planning = actionsOn(storage, 0).plan(actor, bytes(), request)
+  const planning = importsOn(storage, 0).plan(actor, bytes(), request)
   await file.paused
   const { shown, done } = await planning
   file.resume()
@@ -122,7 +136,7 @@ test('keeps the reason for which a file can not be planned after its client has 
   const { state, error, undo_until } = (await place.send('GET', `/imports/${shown.record.id}`)).body.data
   assert.deepEqual([state, error.code, undo_until], ['failed', 'malformed_body', null])
   assert.match(error.message, /a quote in this row is never closed/)
-  const unread = actionsOn(storage).plan(actor, Buffer.from('short_url,url\n"a,b'), request)
+  const unread = importsOn(storage).plan(actor, Buffer.from('short_url,url\n"a,b'), request)
   await assert.rejects(unread, { code: 'malformed_body' })
   assert.equal((await place.send('GET', '/imports')).body.meta.total, 1)
 })
@@ -154,7 +168,7 @@ test('applies an import that an earlier version has planned or applied in part',
     const place = await newPlace(app)
     const lines = Array.from({ length: 150 }, (_, n) => [`https://${place.domain.name}/a${n}`, tea] as const)
     const planned = await planFile(place, table(...lines))
-    const found = await actionsOn(storage).findStored(place.account, planned.id)
+    const found = await importsOn(storage).findStored(place.account, planned.id)
     const summary = { ...found?.summary, provable: undefined, stored: undefined }
     const state = appliedRow === 0 ? 'planned' : 'applying'
     const old = { summary: JSON.stringify(summary), applied_row: appliedRow, state }
@@ -198,7 +212,7 @@ test('decides the same wherever a batch of rows begins, and whatever is planned 
       const { id } = planned
       const all = () => storage.write((tx) => readRows(tx, id, { after: 0, limit: 100 }))
       const before = (await all()).map(shownDecision)
-      const found = await actionsOn(storage).findStored(account, id)
+      const found = await importsOn(storage).findStored(account, id)
       assert.ok(found !== undefined)
       const plan = { account, importId: id, options: found.options, isCaseSensitive: true, rules, domains: new Map() }
       for (let after = 0; after < rows.length; after += size) {
@@ -237,8 +251,8 @@ test('continues after a kill at any transaction, even if what is stored has chan
       write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('killed'))),
     }
     const actor = commandActor(account, 'operator')
-    await assert.rejects(actionsOn(dying).apply(actor, planned.id), /killed/)
-    const { shown } = await actionsOn(storage).apply(actor, planned.id)
+    await assert.rejects(importsOn(dying).apply(actor, planned.id), /killed/)
+    const { shown } = await importsOn(storage).apply(actor, planned.id)
     assert.deepEqual([shown.record.state, shown.record.outcomes], ['applied', planned.outcomes], String(kill))
     assert.equal((await place.send('GET', '/links')).body.meta.total, 348)
   }

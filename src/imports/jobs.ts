@@ -1,5 +1,6 @@
 /** The work on imports, in a thread of the server or on the connection of a command. */
 import type { Actor } from '../access/actor.ts'
+import type { Lease as JobLease } from '../jobs/store.ts'
 import type { AppliedRow } from '../links/actions.ts'
 import type { LinkRules } from '../links/link-violations.ts'
 import { applyImport, checkImport } from './apply.ts'
@@ -12,7 +13,7 @@ export type FileBytes = Uint8Array | AsyncIterable<Uint8Array>
 
 /** A job, whose result is the id of the import. `lease` is held by whoever starts the job. */
 export type ImportJob =
-  | { readonly kind: 'plan'; readonly request: PlanRequest; readonly file: FileBytes }
+  | { readonly kind: 'plan'; readonly request: PlanRequest; readonly file: FileBytes; readonly lease: JobLease }
   | {
       readonly kind: 'replan'
       readonly actor: Actor
@@ -35,7 +36,7 @@ interface JobParts {
 /** Runs a job on a connection. */
 export async function runImportJob(db: Connection, job: ImportJob, parts: JobParts): Promise<number> {
   const { rules, onProgress } = parts
-  if (job.kind === 'plan') return planImport(db, job.request, chunksOf(job.file), rules, onProgress)
+  if (job.kind === 'plan') return planImport(db, job.request, chunksOf(job.file), rules, job.lease, onProgress)
   const { actor, planned } = job
   if (job.kind === 'replan') await replanImport(db, actor, planned, job.options, job.lease, rules)
   else if (job.kind === 'check') await checkImport(db, actor, planned, rules)

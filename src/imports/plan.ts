@@ -8,6 +8,7 @@ import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, idempotencyInProgress, validationFailed } from '../errors.ts'
 import { formatEntityTag } from '../http/response.ts'
 import { type Claim, runOnce } from '../idempotency/store.ts'
+import { type Lease as JobLease, pauseMs } from '../jobs/store.ts'
 import { linkFields } from '../links/fields.ts'
 import { findUnknownTags } from '../links/link-tags.ts'
 import type { LinkRules } from '../links/link-violations.ts'
@@ -25,7 +26,7 @@ import { explainViolation } from './refusals.ts'
 import type { ImportOptions } from './schema.ts'
 import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
-import { advance, createImport, findImport, jobEnd, type Lease, type StoredImport } from './store.ts'
+import { advance, createImport, findImport, type Lease, type StoredImport } from './store.ts'
 
 /** A connection: the storage, or that of a thread. */
 export type Connection = Pick<Db, 'write'>
@@ -46,8 +47,6 @@ export interface PlanRequest {
 /** Called with the number of rows that are read or decided. */
 export type OnProgress = (rows: number) => void
 
-/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
-export const pauseMs = 3
 /** Rows and days in one transaction. */
 const [rowsTogether, daysTogether] = [150, 500]
 
@@ -57,6 +56,7 @@ export async function planImport(
   { actor, type, options, isPartial, violations = [], once }: PlanRequest,
   file: AsyncIterable<Uint8Array>,
   rules: LinkRules,
+  { token }: JobLease,
   onProgress: OnProgress = () => undefined,
 ): Promise<number> {
   const { source, time_zone, columns, generate_aliases } = options
@@ -64,10 +64,10 @@ export async function planImport(
     readFile(file, { ...{ source, type, timeZone: time_zone, columns, generateAliases: generate_aliases, isPartial } })
   if (violations.length > 0) throw await findViolations(start, violations)
   const reading = await start()
-  const { account, batchId: token } = actor
+  const { account, batchId } = actor
   let id = 0
   const create = async (tx: Db) => {
-    id = await createImport(tx, { account, token }, { ...reading, options, summary: noRows })
+    id = await createImport(tx, { account, token }, { ...reading, options, batchId, summary: noRows })
     const { record, version } = versionedImport(importRecord(found(await findImport(tx, account, id), 'import')))
     const location = `${once?.listUrl}/${id}`
     return { status: 202, location, etag: formatEntityTag(version), body: JSON.stringify({ data: record }) }
@@ -81,7 +81,7 @@ export async function planImport(
   const context = { account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
   const summary = await decideAll(db, context, lease, onProgress)
   if (summary.new_tags > 0) requireScope(actor, 'tags:write')
-  await db.write((tx) => advance(tx, lease, { state: 'planned', summary, ...jobEnd }))
+  await db.write((tx) => advance(tx, lease, { state: 'planned', summary, isEnd: true }))
   return id
 }
 
@@ -112,7 +112,7 @@ async function stage(db: Connection, lease: Lease, reading: Reading, onProgress:
     const staged = rows
     rows = []
     await db.write(async (tx) => {
-      await advance(tx, lease, { summary: { ...noRows, rows: count } })
+      await advance(tx, lease, { summary: { ...noRows, rows: count }, total: count })
       await saveRows(tx, lease.id, staged)
     })
     const days = clicks.size >= daysTogether || staged.length === 0 ? clicks.take() : []
@@ -183,7 +183,7 @@ export async function decideAll(
 ) {
   const totals = new PlanFigures()
   const save = async (tx: Db, decided: readonly DecidedRow[]) => {
-    await advance(tx, lease, {})
+    await advance(tx, lease, { done: decided.at(-1)?.id ?? 0 })
     await saveRows(tx, lease.id, decided)
     const names = decided.flatMap(({ figures }) => figures.tags)
     return { decided, unknown: await findUnknownTags(tx, context.account, names) }
@@ -253,7 +253,7 @@ export async function replanImport(
   await db.write((tx) => advance(tx, lease, { options, columns }))
   const context = { account: actor.account, importId: id, options, isCaseSensitive, rules, domains: new Map() }
   const summary = await decideAll(db, context, lease)
-  await db.write((tx) => advance(tx, lease, { summary }))
+  await db.write((tx) => advance(tx, lease, { summary, isEnd: true }))
 }
 
 /**

@@ -1,10 +1,10 @@
 /** The proof of imports over the API, with old services on this machine. */
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { freePort } from '../../test/processes.ts'
+import { eventually, freePort } from '../../test/processes.ts'
 import { listenOn } from '../../test/servers.ts'
 import type { ProofHosts } from './old-service.ts'
 
@@ -34,8 +34,10 @@ async function imported(app: TestApp, links: Readonly<Record<string, string>>, q
   const rows = Object.entries(links).map(([address, url]) => `https://${address},${url}`)
   const body = `short_url,url\n${rows.join('\n')}\n`
   const plan = await app.send('POST', `/api/v1/imports${query}`, { body, headers: csv })
-  assert.equal(plan.status, 201, plan.text)
+  assert.match(String(plan.status), /^20[12]$/, plan.text)
   const { id } = plan.body.data
+  // A busy machine takes longer than the request waits.
+  await eventually(async () => (await app.send('GET', `/api/v1/imports/${id}`)).body.data.state === 'planned')
   const applied = await complete(app, id, 'apply', ({ state }) => state === 'applied')
   assert.equal(applied.state, 'applied')
   return id
@@ -170,23 +172,54 @@ test('409 for an import that is not applied', async () => {
   assert.deepEqual([refused.status, refused.body.code], [409, 'import_state'])
 })
 
-test('202 while an old service is slow, 409 for other imports meanwhile, and an end with the server', async (t) => {
-  const asked = Promise.withResolvers<void>()
+/** An old service that responds to `/tea` only when it is released, and counts these requests. */
+async function slowService(t: TestContext) {
+  const asked: ServerResponse[] = []
   const server = createServer((request, response) => {
-    if (request.url === '/tea') asked.resolve()
+    if (request.url === '/tea') asked.push(response)
     else response.writeHead(404).end()
   })
-  const port = await listenOn(t, server)
+  return { asked, port: await listenOn(t, server) }
+}
+
+test('202 while an old service is slow, 409 for another proof; 204 stops it, and an undo runs meanwhile', async (t) => {
+  const { asked, port } = await slowService(t)
   const app = await startNew(hostsAt({ 'old.example': port }))
   const id = await imported(app, { 'old.example/tea': tea })
   const other = await imported(app, { 'old.example/cup': tea })
-  const started = await app.send('POST', `/api/v1/imports/${id}/proof`)
+  const send = (method: string, path: string) => app.send(method, `/api/v1/imports/${path}`)
+  const started = await send('POST', `${id}/proof`)
   assert.deepEqual([started.status, started.body.data.proof.pending], [202, 1])
-  await asked.promise
-  assert.equal((await app.send('POST', `/api/v1/imports/${id}/proof`)).status, 202)
-  for (const path of [`${other}/proof`, `${id}/undo`]) {
-    const { status, body } = await app.send('POST', `/api/v1/imports/${path}`)
-    assert.deepEqual([status, body.code], [409, 'import_running'])
-  }
+  assert.deepEqual(started.body.data.progress, { done: 0, total: 1 })
+  await eventually(() => asked.length === 1)
+  assert.equal((await send('POST', `${id}/proof`)).status, 202)
+  const rival = await send('POST', `${other}/proof`)
+  assert.deepEqual([rival.status, rival.body.code], [409, 'import_running'])
+  assert.equal((await send('DELETE', `${id}/proof`)).status, 204)
+  assert.equal((await send('GET', String(id))).body.data.progress, null)
+  const again = await send('DELETE', `${id}/proof`)
+  assert.deepEqual([again.status, again.body.code], [409, 'import_state'])
+  assert.equal((await send('POST', `${id}/proof`)).status, 202)
+  const undone = await send('POST', `${id}/undo`)
+  assert.ok(undone.status < 300, undone.text)
+  await eventually(async () => (await send('GET', String(id))).body.data.state === 'undone')
+  assert.equal((await send('DELETE', `${id}/proof`)).status, 409)
   await app.close()
+})
+
+test('continues the proof of a process that ends', async (t) => {
+  const { asked, port } = await slowService(t)
+  const hosts = hostsAt({ 'old.example': port })
+  const app = await startNew(hosts)
+  const id = await imported(app, { 'old.example/tea': tea })
+  const ending = await startApp({ proofHosts: hosts, storage: () => app.storage })
+  assert.equal((await ending.send('POST', `/api/v1/imports/${id}/proof`, { key: app.key })).status, 202)
+  await eventually(() => asked.length === 1)
+  await ending.close()
+  await eventually(() => asked.length === 2)
+  asked[1]?.writeHead(301, { location: tea }).end()
+  await eventually(async () => {
+    const { progress, proof } = (await app.send('GET', `/api/v1/imports/${id}`)).body.data
+    return progress === null && proof.pending === 0
+  })
 })

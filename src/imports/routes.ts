@@ -9,7 +9,7 @@ import { readRoutes, sendStored } from '../api/routes.ts'
 import { Failure, found, idempotencyInProgress } from '../errors.ts'
 import { type PageQuery, toPage } from '../forms/list-query.ts'
 import { readCondition, rejectIfMatch } from '../http/conditions.ts'
-import { addHeader, formatEntityTag, sendJson } from '../http/response.ts'
+import { addHeader, formatEntityTag, send, sendJson } from '../http/response.ts'
 import type { IdempotentRequests, StoredResponse } from '../idempotency/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import type { ImportActions, JobResult, PlanResult } from './actions.ts'
@@ -58,7 +58,7 @@ export function importRoutes(
   idempotentRequests: IdempotentRequests,
   plans: Semaphore,
 ): void {
-  const { list, plan, rows, apply, proof, undo } = importOperations
+  const { list, plan, rows, apply, proof, cancelProof, undo } = importOperations
   readRoutes(api, 'import', importOperations, {
     list: (account, query) => actions.list(account, importPageOf(query)),
     find: (account, id) => actions.find(account, id),
@@ -103,6 +103,11 @@ export function importRoutes(
     const page = await actions.listRows(actor.account, id, query)
     const path = `${api.urlOf(exchange, list)}/${id}/rows`
     return sendPage(exchange, query, page, { path, condition })
+  })
+
+  api.add(cancelProof, async (exchange, { actor }) => {
+    await actions.cancelProof(actor, readId(exchange, 'import'))
+    return send(exchange, 204)
   })
 
   for (const [operation, run] of [

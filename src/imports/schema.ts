@@ -139,6 +139,13 @@ export const importSchema = Type.Object(
     proof: Type.Object(countSchemas(proofResults), {
       description: 'The number of addresses for each result of the proof.',
     }),
+    progress: orNull(
+      Type.Object(
+        { done: Type.Integer({ minimum: 0 }), total: Type.Integer({ minimum: 0 }) },
+        { $id: 'ImportProgress' },
+      ),
+      'How many rows, events or addresses of how many a running job has done; null if none runs.',
+    ),
     error: orNull(
       Type.Object({ code: Type.String(), message: Type.String() }, { $id: 'ImportError' }),
       'Why the import could not be planned, if its state is `failed`.',
@@ -200,7 +207,7 @@ const example = {
   unmapped_hosts: [],
   ...{ first_link_at: '2021-03-09T07:15:00.000Z', last_link_at: '2026-11-19T16:02:00.000Z' },
   proof: { pending: 406, same: 0, same_location: 0, differs: 0, unreachable: 0 },
-  ...{ error: null, applied_at: null, undo_until: null },
+  ...{ progress: null, error: null, applied_at: null, undo_until: null },
   ...{ created_at: '2026-11-20T12:00:00.000Z', updated_at: '2026-11-20T12:00:00.000Z' },
 } satisfies Import
 
@@ -315,7 +322,7 @@ function job(
     id: `${verb}Import`,
     method: 'POST',
     summary: `${verb.charAt(0).toUpperCase()}${verb.slice(1)} an import`,
-    description: `${description} One such request runs at a time for an account. The key also needs the scope \`links:write\`.`,
+    description: `${description} The key also needs the scope \`links:write\`.`,
     scope: 'imports:write',
     success: {
       status: 200,
@@ -337,19 +344,31 @@ export const importOperations = {
   apply: job(
     'apply',
     'apply',
-    'Stores the rows of the plan as links, with their clicks. First checks the rows again: if an outcome would change, the response is 412. After an interruption, a repetition continues, and no row is stored twice.',
+    'Stores the rows of the plan as links, with their clicks. First checks the rows again: if an outcome would change, the response is 412. One `apply` or `undo` runs at a time for an account. After an interruption, the server or a repetition continues, and no row is stored twice.',
     ['import_blocked'],
   ),
   proof: job(
     'prove',
     'proof',
-    'Requests each address from the old service with GET, without following redirects, and compares the response with this server’s, for which nothing is counted. `same_location` is another redirect status, and `unreachable` also a host that already points here. A host gets at most 5 requests per second. A repetition repeats everything that isn’t `same`.',
+    'Requests each address from the old service with GET, without following redirects, and compares the response with this server’s, for which nothing is counted. `same_location` is another redirect status, and `unreachable` also a host that already points here. A host gets at most 5 requests per second. A repetition repeats everything that isn’t `same`. One proof runs at a time for an account, beside an `apply` or `undo`.',
     [],
   ),
+  cancelProof: {
+    tag: list.tag,
+    path: '/imports/:id/proof',
+    id: 'cancelProof',
+    method: 'DELETE',
+    summary: 'Stop the proof of an import',
+    description:
+      'Stops the running proof. Its results stay, and another proof continues. The key also needs the scope `links:write`. A body is ignored.',
+    scope: 'imports:write',
+    success: { status: 204, description: 'The proof is stopped.' },
+    failures: ['not_found', 'import_state'],
+  } satisfies Operation as Operation,
   undo: job(
     'undo',
     'undo',
-    'Deletes the links of the import, their clicks, and new tags that no other link has, and gives updated links their previous values. The clicks leave all totals within seconds, and return if the undo is undone. Possible for 30 days, even after a partial application.',
+    'Deletes the links of the import, their clicks, and new tags that no other link has, and gives updated links their previous values. The clicks leave all totals within seconds, and return if the undo is undone. Possible for 30 days, even after a partial application. The import is also undone when all events of its batch are.',
     ['import_edited'],
   ),
 }

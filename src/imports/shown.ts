@@ -26,8 +26,15 @@ export function importRecord(stored: StoredImport, proved: Readonly<Record<Proof
     unmapped_hosts: unmapped_hosts.map(({ host }) => host || '*'),
     ...{ first_link_at: figures.first_link_at, last_link_at: figures.last_link_at },
     proof: { ...proved, pending },
+    progress: readProgress(stored),
     ...{ error, applied_at, undo_until: hasStored(stored) ? undoUntil(stored) : null, created_at, updated_at },
   } as Import
+}
+
+/** Returns how far the job of an import is, or its proof if there is no other; null if none runs. */
+function readProgress({ job, proof }: StoredImport): Import['progress'] {
+  const running = job ?? proof
+  return running && { done: running.done, total: running.total }
 }
 
 /** Returns a record with a version that changes with everything shown. */

@@ -1,7 +1,21 @@
-/** Queries of imports, and the lease with which one process at a time works on the imports of an account. */
+/** Queries of imports, with the jobs that work on them. */
 import { sql } from 'kysely'
+import type { Actor } from '../access/actor.ts'
 import { lockAccounts } from '../analytics/tables.ts'
-import { found, importConflict, importRunning } from '../errors.ts'
+import { importConflict, importRunning } from '../errors.ts'
+import {
+  addJob,
+  cancelJob,
+  endJob,
+  findJobs,
+  holdJob,
+  type Job,
+  type Lease as JobLease,
+  type Progress as JobProgress,
+  LeaseEnded,
+  type NewJob,
+  saveProgress,
+} from '../jobs/store.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { newTimes, Records } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
@@ -38,23 +52,29 @@ export interface StoredImport {
   readonly options: ImportOptions
   readonly columns: readonly FileColumn[]
   readonly summary: Summary
+  /** The batch of all its events, and those of undone reversals, whose events stand for these. */
   readonly batchId: string
+  readonly batches: readonly string[]
+  /** The number of these events about links and tags that are not undone. */
+  readonly openEvents: number
   /** The last row and day that are stored. */
   readonly appliedRow: number
   readonly appliedDay: number
-  /** The job that a process is doing with it; null if there is none. */
+  /** The job that plans, applies, undoes or deletes it; null if there is none. */
   readonly job: Job | null
+  /** The job that proves it. */
+  readonly proof: Job | null
   readonly applied_at: string | null
   readonly error: ImportError | null
   readonly created_at: string
   readonly updated_at: string
 }
 
-type ImportColumns = Omit<Row<'imports'>, 'account_id' | 'revision' | 'job_token'>
+type ImportColumns = Omit<Row<'imports'>, 'account_id' | 'revision' | 'is_deleting'>
 const records = new Records<ImportColumns>('imports', [
   ...(['id', 'source', 'state', 'is_case_sensitive', 'options', 'columns', 'summary', 'batch_id'] as const),
   ...(['applied_row', 'applied_day', 'applied_at', 'created_at', 'updated_at'] as const),
-  ...(['job', 'job_until_ms', 'error'] as const),
+  ...(['error', 'open_events', 'returned_in'] as const),
 ])
 
 /** The error of a plan whose process has died. */
@@ -70,77 +90,85 @@ function readSummary({ summary, applied_row }: Pick<ImportColumns, 'summary' | '
   return { provable: exact + case_insensitive, stored: applied_row === 0 ? 0 : null, ...figures }
 }
 
-function importOf(row: ImportColumns): StoredImport {
+function readImport(row: ImportColumns, job: Job | null, proof: Job | null): StoredImport {
   const { id, source, applied_at, created_at, updated_at } = row
   // Retention stores this within a minute.
-  const isDead = row.state === 'planning' && row.job_until_ms <= Date.now()
+  const isDead = row.state === 'planning' && job === null
   const [state, error] = isDead ? ['failed', interrupted] : [row.state, row.error && JSON.parse(row.error)]
   return {
-    ...{ id, source: source as Source, state: state as ImportState, error, applied_at, created_at, updated_at },
+    ...{ id, source: source as Source, error, applied_at, created_at, updated_at, job, proof },
+    state: job?.kind === 'undo' ? 'undoing' : (state as ImportState),
     isCaseSensitive: row.is_case_sensitive === 1,
     ...{ options: JSON.parse(row.options), columns: JSON.parse(row.columns), summary: readSummary(row) },
-    ...{ batchId: row.batch_id, appliedRow: row.applied_row, appliedDay: row.applied_day },
-    job: row.job_until_ms > Date.now() ? (row.job as Job | null) : null,
+    ...{ batchId: row.batch_id, batches: [row.batch_id, ...JSON.parse(row.returned_in ?? '[]')] },
+    ...{ appliedRow: row.applied_row, appliedDay: row.applied_day, openEvents: Number(row.open_events) },
   }
+}
+
+async function withJobs(db: Db, rows: readonly ImportColumns[]): Promise<StoredImport[]> {
+  const ids = rows.map(({ id }) => id)
+  const all = [...(await findJobs(db, 'import', ids)), ...(await findJobs(db, 'proof', ids))]
+  const jobOn = (record: string, id: number) => all.find((job) => job.record === record && job.record_id === id) ?? null
+  return rows.map((row) => readImport(row, jobOn('import', row.id), jobOn('proof', row.id)))
 }
 
 /** Finds the account's import with this id. */
 export async function findImport(db: Db, account: number, id: number): Promise<StoredImport | undefined> {
   const found = await records.find(db, account, id)
-  return found && importOf(found.record)
+  const deleting = query.selectFrom('imports').select('id').where('id', '=', id).where('is_deleting', '=', 1)
+  if (found === undefined || (await db.execute(deleting)).length > 0) return undefined
+  return (await withJobs(db, [found.record]))[0]
 }
 
 /** Lists one page with the account's imports. */
 export async function listImports(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredImport>> {
-  const found = await records.list(storage, account, page)
-  return { ...found, rows: found.rows.map(importOf) }
+  const found = await records.list(storage, account, { ...page, filter: { ...page.filter, is_deleting: null } })
+  return { ...found, rows: await withJobs(storage, found.rows) }
 }
 
-type NewImport = Pick<StoredImport, 'source' | 'isCaseSensitive' | 'options' | 'columns' | 'summary'>
+type NewImport = Pick<StoredImport, 'source' | 'isCaseSensitive' | 'options' | 'columns' | 'summary' | 'batchId'>
 
 /** Creates an import that is being planned under a lease. Returns its id. */
 export async function createImport(
   tx: Db,
   { account, token }: Omit<Lease, 'id'>,
-  { source, isCaseSensitive, options, columns, summary }: NewImport,
+  { source, isCaseSensitive, options, columns, summary, batchId }: NewImport,
 ): Promise<number> {
   const values = {
     ...{ account_id: account, source, state: 'planning', is_case_sensitive: Number(isCaseSensitive) },
     ...{ options: JSON.stringify(options), columns: JSON.stringify(columns), summary: JSON.stringify(summary) },
-    ...{ batch_id: token, job: 'plan', job_token: token, job_until_ms: Date.now() + leaseMs, ...newTimes() },
+    ...{ batch_id: batchId, ...newTimes() },
   }
   const [row] = await tx.execute(query.insertInto('imports').values(values).returning('id'))
-  return Number(row?.id)
+  const id = Number(row?.id)
+  await addJob(tx, { kind: 'plan', record: 'import', record_id: id, account, token })
+  return id
 }
 
-/** Finds the import that a request has created. */
-export async function findPlanned(db: Db, { account, token }: Omit<Lease, 'id'>): Promise<number | undefined> {
-  const own = query.selectFrom('imports').select('id').where('account_id', '=', account)
-  return (await db.execute(own.where('batch_id', '=', token)))[0]?.id
+/** Finds the import that is being planned under a lease. */
+export async function findPlanned(db: Db, { token }: JobLease): Promise<number | undefined> {
+  return (await db.execute(query.selectFrom('jobs').select('record_id').where('token', '=', token)))[0]?.record_id
 }
 
 /**
- * Ends a plan that has failed. Without an error, the import is gone for everyone, and retention deletes the rest. Returns false if
- * there was none.
+ * Ends a plan that has failed, and deletes its rows. Without an error, the import is gone for everyone. Returns false if there was
+ * none.
  */
-export async function failPlan(db: Db, lease: Omit<Lease, 'id'>, error: ImportError | null): Promise<boolean> {
-  const result = error === null ? { account_id: 0 } : { state: 'failed', error: JSON.stringify(error) }
-  const ended = { job: null, job_token: null, job_until_ms: 0, updated_at: new Date().toISOString() }
-  return (
-    (
-      await db.execute(
-        heldBy(lease)
-          .set({ ...result, ...ended })
-          .returning('id'),
-      )
-    ).length > 0
-  )
+export async function failPlan(tx: Db, account: number, lease: JobLease, error: ImportError | null): Promise<boolean> {
+  const id = await findPlanned(tx, lease)
+  if (id === undefined) return false
+  const failed = error === null ? { is_deleting: 1 } : { state: 'failed', error: JSON.stringify(error) }
+  const own = query.updateTable('imports').where('id', '=', id).where('state', '=', 'planning')
+  const updated = own.set({ ...failed, updated_at: new Date().toISOString() }).returning('id')
+  if ((await tx.execute(updated)).length === 0) return false
+  await addDeletion(tx, account, id)
+  return true
 }
 
-/** Updates the import whose lease this is, as long as no other process has taken it. */
-function heldBy({ account, token }: Omit<Lease, 'id'>) {
-  const own = query.updateTable('imports').where('account_id', '=', account).where('job_token', '=', token)
-  return own.where('job_until_ms', '>', 0)
+/** Adds the job that deletes the rows of an import, and the import if it is being deleted, in place of any other job. */
+async function addDeletion(tx: Db, account: number, record_id: number): Promise<void> {
+  for (const record of ['import', 'proof'] as const) await cancelJob(tx, { record, record_id })
+  await addJob(tx, { kind: 'deletion', record: 'import', record_id, account })
 }
 
 /** Plans of an account that are stored, because each may have 16 MiB. */
@@ -154,56 +182,77 @@ export function hasStored({ state }: Pick<StoredImport, 'state'>): boolean {
   return !unapplied.includes(state)
 }
 
-/** Hides the oldest plans of an account that has more than 20, unless a job works on them. */
-export async function hideOldPlans(db: Db, account: number): Promise<void> {
-  const plans = query.selectFrom('imports').select('id').where('account_id', '=', account)
-  const counted = plans.where('state', 'in', unapplied).orderBy('id', 'desc')
-  const [newest] = await db.execute(counted.offset(maxPlans).limit(1))
-  if (newest === undefined) return
-  const old = query.updateTable('imports').where('account_id', '=', account).where('state', 'in', unapplied)
-  const idle = old.where('id', '<=', newest.id).where('job_until_ms', '<', Date.now())
-  await db.execute(idle.set({ account_id: 0, job_token: null, job_until_ms: 0 }))
+/** Selects imports that no job plans, applies, undoes or deletes. */
+function idleImports() {
+  const working = query.selectFrom('jobs').select('record_id').where('record', '=', 'import')
+  const all = query.selectFrom('imports').select(['id', 'account_id']).where('is_deleting', 'is', null)
+  return all.where('id', 'not in', working)
 }
 
-/** How long a process may work on an import without a renewal of its lease. Milliseconds. */
-export const leaseMs = 10_000
+/** Adds a job for each of these imports that deletes its rows; with `isWhole`, also the import, which is gone immediately. */
+async function deleteAll(db: Db, due: ReturnType<typeof idleImports>, isWhole: boolean): Promise<void> {
+  for (const { id, account_id } of await db.execute(due)) {
+    await db.write(async (tx) => {
+      // As `addImportJob` does, so that no other job begins meanwhile.
+      await lockAccounts(tx, [account_id])
+      if ((await tx.execute(due.where('id', '=', id))).length === 0) return
+      if (isWhole) await tx.execute(query.updateTable('imports').set({ is_deleting: 1 }).where('id', '=', id))
+      await addDeletion(tx, account_id, id)
+    })
+  }
+}
 
-export type Job = 'plan' | 'apply' | 'proof' | 'undo'
+/** Deletes the oldest plans of an account that has more than 20, unless a job works on them. */
+export async function deleteOldPlans(db: Db, account: number): Promise<void> {
+  const plans = query
+    .selectFrom('imports')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('is_deleting', 'is', null)
+  const newest = plans.where('state', 'in', unapplied).orderBy('id', 'desc')
+  const [last] = await db.execute(newest.offset(maxPlans).limit(1))
+  if (last === undefined) return
+  const old = idleImports().where('account_id', '=', account).where('state', 'in', unapplied)
+  await deleteAll(db, old.where('id', '<=', last.id), true)
+}
+
+export type ImportJob = 'plan' | 'apply' | 'proof' | 'undo'
 
 /** The right of a process to work on an import. */
-export interface Lease {
+export interface Lease extends JobLease {
   readonly account: number
   readonly id: number
-  readonly token: string
 }
 
-/** The jobs on other imports of the account that a job can't run beside. */
-const rivals: Readonly<Record<Job, readonly Job[]>> = {
+/** Jobs of which one runs at a time in an account. */
+const exclusive: Readonly<Record<string, readonly string[]>> = {
   ...{ plan: [], proof: ['proof'], apply: ['apply', 'undo'], undo: ['apply', 'undo'] },
 }
 
 /**
- * Takes the lease of an import. Returns false if another process is doing the same job with it. Throws `import_running` if
- * another job works on it, or one of the `rivals` on another import of the account, and `not_found` if the import is gone.
+ * Adds a job, in a transaction. Returns false if it is running already. `check` throws what prevents it. Throws `import_running` if
+ * another job works on the import, or an exclusive one on another import of the account.
  */
-export async function takeLease(db: Db, { account, id, token }: Lease, job: Job): Promise<boolean> {
-  return db.write(async (tx) => {
-    await lockAccounts(tx, [account])
-    const now = Date.now()
-    const running = query.selectFrom('imports').select(['id', 'job']).where('account_id', '=', account)
-    const others = (await tx.execute(running.where('job_until_ms', '>', now))) as readonly { id: number; job: Job }[]
-    if (others.some((other) => other.id === id && other.job === job)) return false
-    const rival = others.find((other) => other.id === id || rivals[job].includes(other.job))
-    if (rival !== undefined) throw importRunning(rival.job, 5)
-    const own = query.updateTable('imports').where('id', '=', id).where('account_id', '=', account)
-    const taken = own.set({ job, job_token: token, job_until_ms: now + leaseMs }).returning('id')
-    found((await tx.execute(taken))[0], 'import')
-    return true
-  })
+export async function addImportJob(
+  tx: Db,
+  job: NewJob & { readonly kind: ImportJob; readonly account: number },
+  check: (stored: StoredImport | undefined) => unknown,
+): Promise<boolean> {
+  const { account, kind, record, record_id } = job
+  await lockAccounts(tx, [account])
+  const own = query.selectFrom('jobs').select(['kind', 'record', 'record_id']).where('account_id', '=', account)
+  const all = await tx.execute(own.where('record', 'in', ['import', 'proof']))
+  const isOwn = (other: (typeof all)[number]) => other.record === record && Number(other.record_id) === record_id
+  if (all.some((other) => isOwn(other) && other.kind === kind)) return false
+  check(await findImport(tx, account, record_id))
+  const rival = all.find((other) => isOwn(other) || exclusive[kind]?.includes(other.kind))
+  if (rival !== undefined) throw importRunning(rival.kind, 5)
+  await addJob(tx, job)
+  return true
 }
 
 /** What a step of a job changes. */
-interface Progress {
+interface Progress extends JobProgress {
   readonly state?: ImportState
   readonly applied_row?: number
   readonly applied_day?: number
@@ -211,46 +260,31 @@ interface Progress {
   readonly options?: ImportOptions
   readonly columns?: readonly FileColumn[]
   readonly summary?: Summary
-  readonly job?: null
-  readonly job_until_ms?: 0
+  /** The number of events that the step has stored of links and tags. */
+  readonly events?: number
+  /** Ends the job. */
+  readonly isEnd?: boolean
 }
 
-/** Ends the lease with the last step, so that a client that sees the new state can begin with the next job. */
-export const jobEnd = { job: null, job_until_ms: 0 } as const
-
 /** Stores the progress of a job. Throws `import_interrupted` if its lease has ended. */
-export async function advance(
-  tx: Db,
-  { account, id, token }: Lease,
-  { options, columns, summary, ...progress }: Progress,
-): Promise<void> {
+export async function advance(tx: Db, lease: Lease, changed: Progress): Promise<void> {
+  const { options, columns, summary, events = 0, isEnd = false, done, total, ...progress } = changed
+  await holdJob(tx, lease).catch((error: unknown) => {
+    if (!(error instanceof LeaseEnded)) throw error
+    const reason = 'The server stood still for so long that another process could take over. Send the request again.'
+    throw importConflict('import_interrupted', reason)
+  })
+  await saveProgress(tx, lease, { ...(done !== undefined && { done }), ...(total !== undefined && { total }) })
   const values = {
     ...progress,
     ...(options && { options: JSON.stringify(options) }),
     ...(columns && { columns: JSON.stringify(columns) }),
     ...(summary && { summary: JSON.stringify(summary) }),
-    updated_at: new Date().toISOString(),
+    ...(events > 0 && { open_events: sql<number>`open_events + ${events}` }),
   }
-  const held = heldBy({ account, token }).set(values).where('id', '=', id)
-  if ((await tx.execute(held.returning('id'))).length > 0) return
-  const reason = 'The server stood still for so long that another process could take over. Send the request again.'
-  throw importConflict('import_interrupted', reason)
-}
-
-/** Ends a lease, unless another process has taken it. */
-export async function releaseLease(db: Db, lease: Omit<Lease, 'id'>): Promise<void> {
-  await db.execute(heldBy(lease).set({ job: null, job_until_ms: 0 }))
-}
-
-/** Returns the job of the last lease of an import, unless its process has ended it. */
-export async function findJob(db: Db, { account, id }: Pick<Lease, 'account' | 'id'>): Promise<Job | null> {
-  const own = query.selectFrom('imports').select('job').where('id', '=', id).where('account_id', '=', account)
-  return ((await db.execute(own))[0]?.job as Job | undefined) ?? null
-}
-
-/** Renews a lease, unless it has ended. */
-export async function renewLease(db: Db, lease: Omit<Lease, 'id'>): Promise<void> {
-  await db.execute(heldBy(lease).set({ job_until_ms: Date.now() + leaseMs }))
+  const own = query.updateTable('imports').where('id', '=', lease.id)
+  if (Object.keys(values).length > 0) await tx.execute(own.set({ ...values, updated_at: new Date().toISOString() }))
+  if (isEnd) await endJob(tx, lease)
 }
 
 const dayMs = 86_400_000
@@ -262,45 +296,55 @@ export function undoUntil({ applied_at, updated_at }: Pick<StoredImport, 'applie
   return new Date(Date.parse(applied_at ?? updated_at) + undoableMs).toISOString()
 }
 
-/** Ends plans whose process has died, and hides plans that are too old at `now`, in Unix milliseconds. */
-export async function expirePlans(db: Db, now: number): Promise<void> {
-  const idle = query.updateTable('imports').where('account_id', '>', 0).where('job_until_ms', '<', now)
-  const failed = { state: 'failed', error: JSON.stringify(interrupted), job: null, job_token: null, job_until_ms: 0 }
-  await db.execute(idle.where('state', '=', 'planning').set(failed))
-  const old = idle.where('state', 'in', unapplied).where('updated_at', '<', new Date(now - planMs).toISOString())
-  await db.execute(old.set({ account_id: 0, job_token: null, job_until_ms: 0 }))
-}
-
-/** Selects imports with rows that no one needs at `now`, in Unix milliseconds, and on which no job works. */
-function unneeded(now: number) {
-  const until = new Date(now - undoableMs).toISOString()
-  const imports = query.selectFrom('imports').select(['id', 'account_id']).where('job_until_ms', '<', now)
-  return imports.where(({ or, eb, and, not }) =>
-    or([
-      eb('account_id', '=', 0),
-      eb('state', '=', 'failed'),
-      and([not(eb('state', 'in', unapplied)), eb('updated_at', '<', until)]),
-    ]),
-  )
-}
-
-/** Finds the imports with rows that no one needs: hidden ones, and those that can't be applied or undone any more. */
-export async function findUnneeded(db: Db, now: number): Promise<number[]> {
+/** Deletes at `now`, in Unix milliseconds, plans that are too old, and the rows of imports that can't be undone any more. */
+export async function expireImports(db: Db, now: number): Promise<void> {
+  const [unused, stored] = [planMs, undoableMs].map((ms) => new Date(now - ms).toISOString()) as [string, string]
+  const working = query.selectFrom('jobs').select('record_id').where('record', '=', 'import')
+  const dead = query.updateTable('imports').where('state', '=', 'planning').where('id', 'not in', working)
+  await db.execute(dead.set({ state: 'failed', error: JSON.stringify(interrupted) }))
+  await deleteAll(db, idleImports().where('state', 'in', unapplied).where('updated_at', '<', unused), true)
   const hasRows = sql<boolean>`exists (select 1 from import_rows where import_id = imports.id)`
-  const due = unneeded(now).where(({ or, eb }) => or([eb('account_id', '=', 0), hasRows]))
-  return (await db.execute(due)).map(({ id }) => id)
+  const past = idleImports().where(({ or, eb, and }) =>
+    or([eb('state', '=', 'failed'), and([eb('state', 'not in', unapplied), eb('updated_at', '<', stored)])]),
+  )
+  await deleteAll(db, past.where(hasRows), false)
 }
 
-/**
- * Locks an import with rows that no one needs, so that no job can begin with it in this transaction. Returns whether it is hidden;
- * undefined if it is needed by now.
- */
-export async function lockUnneeded(tx: Db, id: number, now: number): Promise<{ isHidden: boolean } | undefined> {
-  const [row] = await tx.execute(unneeded(now).where('id', '=', id).forUpdate())
-  return row && { isHidden: row.account_id === 0 }
+/** Deletes an import without rows that is being deleted. */
+export async function deleteImport(tx: Db, id: number): Promise<void> {
+  await tx.execute(query.deleteFrom('imports').where('id', '=', id).where('is_deleting', '=', 1))
 }
 
-/** Deletes a hidden import without rows. */
-export async function deleteImport(db: Db, id: number): Promise<void> {
-  await db.execute(query.deleteFrom('imports').where('id', '=', id).where('account_id', '=', 0))
+/** Imports by their batches, with the number of events of links and tags that are not undone. */
+export async function lockBatches(tx: Db, account: number, batches: readonly string[]) {
+  const own = query
+    .selectFrom('imports')
+    .select(['id', 'source', 'state', 'batch_id', 'open_events', 'returned_in', 'applied_at'])
+  return tx.execute(own.where('account_id', '=', account).where('batch_id', 'in', batches).orderBy('id').forUpdate())
+}
+
+type BatchState = Partial<Pick<Row<'imports'>, 'state' | 'open_events' | 'returned_in'>>
+
+/** Stores what the events of its batch say about an import. */
+export async function saveBatchState(tx: Db, id: number, state: BatchState): Promise<void> {
+  const changed = { ...state, updated_at: new Date().toISOString() }
+  await tx.execute(query.updateTable('imports').set(changed).where('id', '=', id))
+}
+
+/** Returns the id of the last event of a batch; 0 if there is none. */
+export async function findLastEvent(tx: Db, { account, batchId }: Pick<Actor, 'account' | 'batchId'>): Promise<number> {
+  const own = query.selectFrom('events').select('id').where('account_id', '=', account).where('batch_id', '=', batchId)
+  return Number((await tx.execute(own.orderBy('id', 'desc').limit(1)))[0]?.id ?? 0)
+}
+
+/** Counts the events of a batch about links and tags after an id. */
+export async function countEvents(
+  tx: Db,
+  { account, batchId }: Pick<Actor, 'account' | 'batchId'>,
+  after: number,
+): Promise<number> {
+  const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', '=', batchId)
+  const counted = own.where('id', '>', after).where('record', 'in', ['link', 'tag'])
+  const [row] = await tx.execute(counted.select(({ fn }) => fn.countAll().as('total')))
+  return Number(row?.total)
 }

@@ -8,9 +8,8 @@ import {
   claimJob,
   endJob,
   ensureJob,
-  findDueJobs,
+  findFirstJobs,
   findJob,
-  findNextTime,
   type Job,
   type JobKind,
   type Lease,
@@ -27,7 +26,7 @@ import {
  */
 export const maxWaitMs = 5_000
 /** How often a server looks for jobs to continue if no lease ends before, and the pause after an outage. Milliseconds. */
-const [everyMs, retryMs] = [60_000, 1_000]
+const [everyMs, retryMs] = [10_000, 1_000]
 /** The pause before a job is tried again that fails by itself. Milliseconds. */
 const failedMs = 60_000
 /** How often a request looks whether another process has finished its job. Milliseconds. */
@@ -35,8 +34,8 @@ const followMs = 50
 /** Jobs that a server continues at the same time. */
 const maxContinued = 8
 
-/** A job that this process works on. */
-export interface HeldJob extends Job {
+/** What work under a lease gets. */
+interface Held {
   readonly lease: Lease
   /** Aborts when the process ends, or when the lease has ended. */
   readonly signal: AbortSignal
@@ -44,12 +43,17 @@ export interface HeldJob extends Job {
   readonly now: number
 }
 
+/** A job that this process works on. */
+export interface HeldJob extends Job, Held {}
+
 /** Does a job, or continues it. A step that was committed just before a kill may run again. */
 export type Work = (job: HeldJob) => Promise<void>
 
 interface JobsOptions {
   /** How long a request waits by default; null: until the job ends. Milliseconds. */
   readonly maxWaitMs: number | null
+  /** Whether this process cancels its jobs when it is stopped. Otherwise others continue them. */
+  readonly cancelsAtEnd?: boolean
   /** Gets the first error of an outage. */
   readonly onProblem: (error: unknown) => void
   /** The clock of leases and retention, in Unix milliseconds. */
@@ -99,19 +103,37 @@ export class Jobs {
    * Does the job of a subject, or waits for the process that does. Returns true when it has ended, and false after `waitMs`.
    * Rejects with the failure of the job if it fails before.
    */
-  run(subject: Subject, waitMs = this.#options.maxWaitMs): Promise<boolean> {
-    return this.#wait(this.#follow(subject, waitMs === null), waitMs)
+  async run(subject: Subject, waitMs = this.#options.maxWaitMs): Promise<boolean> {
+    const work = this.#follow(subject, waitMs)
+    this.#track(work)
+    const patience = waitMs === null ? [] : [wait(waitMs, false, { ref: false })]
+    return Promise.race([work, ...patience])
   }
 
-  /** Does a job whose lease the caller has taken, with what only this process knows. Waits as `run` does. */
-  runHeld(job: Job, token: string, work: Work, waitMs = this.#options.maxWaitMs): Promise<boolean> {
-    return this.#wait(this.#work(job, token, work), waitMs)
+  /** Works under a lease that a timer renews. The work adds its job with this lease, and ends it. */
+  async hold<T>(lease: Lease, work: (held: Held) => Promise<T>): Promise<T> {
+    const ended = new AbortController()
+    let wasHeld = false
+    const renew = async () => {
+      const isHeld = await renewLease(this.#storage, lease, this.#now())
+      if (wasHeld && !isHeld) ended.abort(new LeaseEnded())
+      wasHeld = isHeld
+    }
+    const renewal = setInterval(() => void renew().catch(() => undefined), leaseMs / 3).unref()
+    const signal = AbortSignal.any([this.#stop.signal, ended.signal])
+    const running = work({ lease, signal, now: this.#now() })
+    this.#track(running)
+    try {
+      return await running
+    } finally {
+      clearInterval(renewal)
+    }
   }
 
   /** Continues all jobs that no process works on, and the jobs that they add. Throws the first error at the end. */
   async finish(): Promise<void> {
     for (;;) {
-      const due = await findDueJobs(this.#storage, [...this.#works.keys()], this.#now(), maxContinued)
+      const { due } = await this.#findDue(maxContinued)
       if (due.length === 0) return
       const results = await Promise.allSettled(due.map((subject) => this.#attempt(subject)))
       const failed = results.find((result) => result.status === 'rejected')
@@ -132,17 +154,17 @@ export class Jobs {
     }
     const left = maxContinued - this.#running.size
     if (left <= 0) return
-    const due = await findDueJobs(this.#storage, [...this.#works.keys()], this.#now(), left)
+    const { due, next } = await this.#findDue(left)
     for (const subject of due) this.#track(this.#attempt(subject))
     if (due.length === 0) this.#isInterrupted = false
-    const next = await findNextTime(this.#storage, this.#now())
-    if (next !== null) this.#continue.runIn(Math.min(everyMs, next - this.#now()))
+    if (next !== undefined) this.#continue.runIn(Math.min(everyMs, next.free_at_ms - this.#now()))
   }
 
-  async #wait(work: Promise<unknown>, waitMs: number | null): Promise<boolean> {
-    this.#track(work)
-    const patience = waitMs === null ? [] : [wait(waitMs, false, { ref: false })]
-    return Promise.race([work.then(() => true), ...patience])
+  /** Returns the jobs that any process can take, and the one that follows. */
+  async #findDue(limit: number) {
+    const first = await findFirstJobs(this.#storage, [...this.#works.keys()], limit)
+    const isDue = (job: (typeof first)[number]) => job.free_at_ms <= this.#now()
+    return { due: first.filter(isDue), next: first.find((job) => !isDue(job)) }
   }
 
   #track(work: Promise<unknown>): void {
@@ -150,11 +172,15 @@ export class Jobs {
     work.catch((error) => this.#interrupted(error)).finally(() => this.#running.delete(work))
   }
 
-  async #follow(subject: Subject, keepsProcess: boolean): Promise<void> {
+  /** Waits for the end of a job up to `waitMs`, and does it as soon as no other process does. Returns whether it has ended. */
+  async #follow(subject: Subject, waitMs: number | null): Promise<boolean> {
     const { signal } = this.#stop
-    while (!signal.aborted && !(await this.#attempt(subject))) {
-      await wait(followMs, undefined, { ref: keepsProcess, signal }).catch(() => undefined)
+    const until = waitMs === null ? Number.POSITIVE_INFINITY : performance.now() + waitMs
+    while (signal.aborted || !(await this.#attempt(subject))) {
+      if (signal.aborted || performance.now() >= until) return false
+      await wait(followMs, undefined, { ref: waitMs === null, signal }).catch(() => undefined)
     }
+    return true
   }
 
   /** Takes a job and does it, unless another process does. Returns whether it has ended. */
@@ -167,22 +193,15 @@ export class Jobs {
     return this.#work(job, token, work)
   }
 
-  /** Works on a job under a lease, which a timer renews. Returns whether it has ended for this process. */
+  /** Works on a job. Returns whether it has ended for this process. */
   async #work(job: Job, token: string, work: Work): Promise<boolean> {
-    const storage = this.#storage
-    const lease = { id: job.id, token }
-    const ended = new AbortController()
-    const signal = AbortSignal.any([this.#stop.signal, ended.signal])
-    const renew = async () => (await renewLease(storage, lease, this.#now())) || ended.abort(new LeaseEnded())
-    const renewal = setInterval(() => void renew().catch(() => undefined), leaseMs / 3).unref()
+    const lease = { token }
     try {
-      await work({ ...job, lease, signal, now: this.#now() })
-      await endJob(storage, lease)
+      await this.hold(lease, (held) => work({ ...job, ...held }))
+      await endJob(this.#storage, lease)
       return true
     } catch (error) {
       return await this.#failed(lease, error)
-    } finally {
-      clearInterval(renewal)
     }
   }
 
@@ -190,7 +209,8 @@ export class Jobs {
   async #failed(lease: Lease, error: unknown): Promise<boolean> {
     const storage = this.#storage
     if (this.#stop.signal.aborted) {
-      await releaseJob(storage, lease, this.#now()).catch(() => undefined)
+      const given = this.#options.cancelsAtEnd ? endJob(storage, lease) : releaseJob(storage, lease, this.#now())
+      await given.catch(() => undefined)
       return true
     }
     if (isFinal(error)) {
@@ -207,7 +227,7 @@ export class Jobs {
 
   /** Reports the first error of an outage, and continues soon. */
   #interrupted(error: unknown): void {
-    if (isFinal(error)) return
+    if (isFinal(error) || error instanceof LeaseEnded || this.#stop.signal.aborted) return
     if (!this.#isInterrupted) this.#options.onProblem(error)
     this.#isInterrupted = true
     this.#continue.runIn(retryMs)

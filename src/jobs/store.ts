@@ -50,11 +50,12 @@ export interface Job extends Subject, Required<Progress> {
 export interface NewJob extends Subject, Progress, Pick<Job, 'kind' | 'account'> {
   readonly actor?: Actor
   readonly input?: unknown
+  /** The lease of the process that adds the job; without it, any process can take the job. */
+  readonly token?: string
 }
 
 /** The right of a process to work on a job, until another one takes it, or the job is cancelled. */
 export interface Lease {
-  readonly id: number
   readonly token: string
 }
 
@@ -80,37 +81,25 @@ function parseJob({ account_id, actor, input, kind, record, state, ...row }: Row
 }
 
 /** Adds a job, in the transaction of the change that it belongs to. Throws `UniqueViolation` if the subject has one. */
-export async function addJob(tx: Db, job: NewJob, { token, now }: Held = unheld): Promise<Job> {
-  const [row] = await tx.execute(query.insertInto('jobs').values(buildRow(job, { token, now })).returningAll())
-  return parseJob(row as Row<'jobs'>)
+export async function addJob(tx: Db, job: NewJob): Promise<void> {
+  await tx.execute(query.insertInto('jobs').values(buildRow(job)))
 }
 
 /** Adds a job whose work is found in other tables, unless there is one: it does the new work, too. */
 export async function ensureJob(tx: Db, job: NewJob): Promise<void> {
-  const insertion = query.insertInto('jobs').values(buildRow(job, unheld))
+  const insertion = query.insertInto('jobs').values(buildRow(job))
   // The lock makes the last step of a running job wait, so that it sees the new work.
   const updated = { updated_at: new Date().toISOString() }
   await tx.execute(insertion.onConflict((conflict) => conflict.columns(['record', 'record_id']).doUpdateSet(updated)))
 }
 
-/** The token of the process that begins with a new job, and the time in Unix milliseconds; without a token, any process can begin. */
-interface Held {
-  readonly token: string | null
-  readonly now: number
-}
-
-const unheld: Held = { token: null, now: 0 }
-
-function buildRow(
-  { kind, record, record_id, account, actor, input, position, done, total }: NewJob,
-  { token, now }: Held,
-) {
+function buildRow({ account, actor, input, token, ...job }: NewJob) {
   const at = new Date().toISOString()
   return {
-    ...{ kind, record, record_id, account_id: account, position: position ?? 0, done: done ?? 0, total: total ?? 0 },
-    ...{ state: token === null ? 'waiting' : 'running', token, free_at_ms: token === null ? 0 : now + leaseMs },
-    actor: actor === undefined ? null : JSON.stringify({ ...actor, scopes: ['*'] }),
-    ...{ input: input === undefined ? null : JSON.stringify(input), error: null, created_at: at, updated_at: at },
+    ...{ ...job, account_id: account, created_at: at, updated_at: at },
+    ...(token === undefined ? { state: 'waiting' } : { state: 'running', token, free_at_ms: Date.now() + leaseMs }),
+    ...(actor && { actor: JSON.stringify({ ...actor, scopes: ['*'] }) }),
+    ...(input !== undefined && { input: JSON.stringify(input) }),
   }
 }
 
@@ -131,24 +120,11 @@ export async function findJobs(db: Db, record: Subject['record'], ids: readonly 
   return (await db.execute(found)).map(parseJob)
 }
 
-/** Returns the subjects of jobs of these kinds that any process can take at `now`, in Unix milliseconds. */
-export async function findDueJobs(
-  db: Db,
-  kinds: readonly JobKind[],
-  now: number,
-  limit: number,
-): Promise<readonly Subject[]> {
-  if (kinds.length === 0) return []
-  const due = query.selectFrom('jobs').select(['record', 'record_id']).where('free_at_ms', '<=', now)
-  const rows = await db.execute(due.where('kind', 'in', kinds).orderBy('free_at_ms').limit(limit))
-  return rows.map(({ record, record_id }) => ({ record: record as Subject['record'], record_id: Number(record_id) }))
-}
-
-/** Returns when the next process may take a job after `now`, both in Unix milliseconds; null if there is none. */
-export async function findNextTime(db: Db, now: number): Promise<number | null> {
-  const later = query.selectFrom('jobs').select('free_at_ms').where('free_at_ms', '>', now)
-  const [row] = await db.execute(later.orderBy('free_at_ms').limit(1))
-  return row === undefined ? null : Number(row.free_at_ms)
+/** Returns the subjects of the jobs of these kinds that other processes can take first, and when, in Unix milliseconds. */
+export async function findFirstJobs(db: Db, kinds: readonly JobKind[], limit: number) {
+  const all = query.selectFrom('jobs').select(['record', 'record_id', 'free_at_ms']).where('kind', 'in', kinds)
+  const rows = await db.execute(all.orderBy('free_at_ms').limit(limit))
+  return rows.map(({ record, ...row }) => ({ ...row, record: record as Subject['record'] }))
 }
 
 /** Takes the job of a subject at `now`, in Unix milliseconds, unless a process is working on it. */
@@ -164,8 +140,8 @@ export async function claimJob(
   return row && parseJob(row)
 }
 
-function heldBy({ id, token }: Lease) {
-  return query.updateTable('jobs').where('id', '=', id).where('token', '=', token)
+function heldBy({ token }: Lease) {
+  return query.updateTable('jobs').where('token', '=', token)
 }
 
 /** Renews a lease at `now`, in Unix milliseconds. Returns false if it has ended. */
@@ -194,16 +170,21 @@ export async function releaseJob(
 }
 
 /** Locks a job for the rest of a transaction, so that nothing cancels it. Returns its position. Throws `LeaseEnded`. */
-export async function holdJob(tx: Db, { id, token }: Lease): Promise<number> {
-  const held = query.selectFrom('jobs').select('position').where('id', '=', id).where('token', '=', token)
+export async function holdJob(tx: Db, { token }: Lease): Promise<number> {
+  const held = query.selectFrom('jobs').select('position').where('token', '=', token)
   const [row] = await tx.execute(held.forUpdate())
   if (row === undefined) throw new LeaseEnded()
   return Number(row.position)
 }
 
+/** Stores how far a held job is. */
+export async function saveProgress(tx: Db, lease: Lease, progress: Progress): Promise<void> {
+  if (Object.keys(progress).length > 0) await tx.execute(heldBy(lease).set(progress))
+}
+
 /** Ends a job, in the transaction of its last step. Does nothing if the lease has ended. */
-export async function endJob(tx: Db, { id, token }: Lease): Promise<void> {
-  await tx.execute(query.deleteFrom('jobs').where('id', '=', id).where('token', '=', token))
+export async function endJob(tx: Db, { token }: Lease): Promise<void> {
+  await tx.execute(query.deleteFrom('jobs').where('token', '=', token))
 }
 
 /** Cancels the job that works on a subject: its next step throws `LeaseEnded`. Returns whether there was one. */
@@ -229,7 +210,7 @@ export async function inSteps(
     signal?.throwIfAborted()
     const isMore = await db.write(async (tx) => {
       const progress = await step(tx, await holdJob(tx, lease))
-      if (progress !== null && Object.keys(progress).length > 0) await tx.execute(heldBy(lease).set(progress))
+      if (progress !== null) await saveProgress(tx, lease, progress)
       return progress !== null
     })
     if (!isMore) return

@@ -5,7 +5,6 @@ export interface ImportTables {
   /** Imports from other services: see `imports/`. The JSON columns are read only there. */
   imports: {
     id: Generated<number>
-    /** 0 while the import is being deleted. */
     account_id: number
     created_at: string
     updated_at: string
@@ -21,10 +20,12 @@ export interface ImportTables {
     /** The last row and day that are stored. */
     applied_row: Generated<number>
     applied_day: Generated<number>
-    /** What a process does with the import until this time, in Unix milliseconds, unless it renews the lease. */
-    job: string | null
-    job_token: string | null
-    job_until_ms: Generated<number>
+    /** The number of events of the batch about links and tags that are not undone. */
+    open_events: Generated<number>
+    /** Batches that have undone the undo of these events, as JSON. */
+    returned_in: string | null
+    /** 1 while a job deletes the import, which is gone for clients; null otherwise. */
+    is_deleting: number | null
     applied_at: string | null
     /** Why the import could not be planned. */
     error: string | null

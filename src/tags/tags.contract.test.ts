@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { actionsOn } from '../../test/actions.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
+import { finishJobs } from '../../test/jobs.ts'
 import { assertRefused } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
@@ -129,7 +129,7 @@ describe('POST /tags/{id}/merge', () => {
     const { id } = await newLink('gone')
     const [again] = (await ask('GET', '/tags?search=gone')).body.data
     assert.deepEqual(await idsIn(`tag_id=${again.id}`), [id])
-    await actionsOn(app.storage).jobs.finish()
+    await finishJobs(app.storage)
     assert.equal(await check(), etag)
     assert.equal((await shown(`/tags/${into.id}`)).links, 2)
   })

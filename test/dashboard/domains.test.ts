@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { actionsOn } from '../actions.ts'
 import { startApp, type TestApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { stopMonotonicClock } from '../clock.ts'
 import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { allOf, textOf } from '../html-page.ts'
+import { finishJobs } from '../jobs.ts'
 import { newPlace } from '../links-api.ts'
 import { listenOn } from '../servers.ts'
 
@@ -66,7 +66,7 @@ test('visitors get 404 immediately; undo restores the domain, its links and clic
   for (const gone of [url, `http://${domain.name}/`]) assert.equal((await app.visit(gone)).status, 404)
   assert.equal((await browser.get(path)).status, 404)
   assert.deepEqual((await send('GET', '/links')).body.data, [])
-  await actionsOn(app.storage).jobs.finish()
+  await finishJobs(app.storage)
 
   const back = await undo(deleted)
   assert.match(back.said.join(), new RegExp(`^Change undone\\. Restored ${domain.name} and \\S+\\.$`))

@@ -47,7 +47,7 @@ export const explanations: Readonly<Record<ErrorCode, string>> = {
   import_running:
     'An import of the account is being applied, proved or undone. Wait for the number of seconds in Retry-After, or poll that import until its state changes.',
   import_state:
-    'The import is not in a state that allows the request: only plans can be applied, only applied imports can be proved, and imports can be undone once, for 30 days.',
+    'The import is not in a state that allows the request: only plans can be applied, only applied imports can be proved, only running proofs can be stopped, and applied imports can be undone for 30 days.',
   import_edited:
     'A link of the import was edited or got another address after the import, so an undo would lose that change. Nothing was deleted. Undo that change first, or delete links of the import by hand.',
   import_interrupted:

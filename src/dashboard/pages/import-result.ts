@@ -6,6 +6,7 @@ import { explainUnreachable, findMovedHosts, reportProof, resultNames } from '..
 import type { Import } from '../../imports/schema.ts'
 import { nameOrigin } from '../../imports/source-names.ts'
 import type { ListedAddress } from '../../imports/staging/store.ts'
+import type { Job } from '../../jobs/store.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import type { DomainChecks } from '../../reachability/checks.ts'
 import { findChecks, findReachedDomain } from '../../reachability/store.ts'
@@ -38,7 +39,7 @@ export async function resultPage(
   const body = html`${importSteps('result')}${progressSection({ stored, record }, isWriter)}
 ${isApplied ? html`${await proofSection({ stored, record }, request, services)}${await dnsSection(record, request, services)}` : null}
 ${state === 'undone' ? null : await rowsSection(stored, request, services)}`
-  const isRunning = stored.job !== null
+  const isRunning = record.progress !== null
   return { title: `Import ${nameOrigin(source)}`, section: 'links', body, isRefreshed: isRunning }
 }
 
@@ -62,27 +63,27 @@ function jobButton(id: number, verb: string, label: string, weight: 'primary' | 
 }
 
 /** Renders a part whose script asks for its end. */
-function running(id: string, label: string, done: number, all: number): Html {
-  const bar = html`<p>${label}: ${formatCount(done)} of ${formatCount(all)}</p><progress max="${all}" value="${done}" aria-label="${label}"></progress>`
+function running(id: string, label: string, { done, total }: Pick<Job, 'done' | 'total'>): Html {
+  const bar = html`<p>${label}: ${formatCount(done)} of ${formatCount(total)}</p><progress max="${Math.max(1, total)}" value="${done}" aria-label="${label}"></progress>`
   return livePart(id, bar)
 }
 
 function progressSection({ stored, record }: ShownImport, isWriter: boolean): Html {
-  const { id, state, outcomes, rows, clicks, applied_at, undo_until } = record
+  const { id, state, outcomes, clicks, applied_at, undo_until } = record
   const writer = (control: Html) => (isWriter ? control : null)
   const undo = confirmLink('Undo import', `/app/import/${id}/undo`)
-  const isRunning = stored.job === 'apply' || stored.job === 'undo'
+  const { job } = stored
+  const isRunning = job?.kind === 'apply' || job?.kind === 'undo'
   const attributes = isRunning
     ? html` data-refresh`
     : html` data-arrived="${state === 'undone' ? 'Import undone' : 'Import complete'}"`
   const content = () => {
     switch (state) {
       case 'applying':
-        if (isRunning) return running('apply', 'Rows imported', stored.appliedRow, rows)
+        if (job !== null) return running('apply', 'Rows imported', job)
         return html`<p class="attention">The import was interrupted after ${quantity(stored.appliedRow, 'row')}. No row is stored twice.</p>${writer(html`<div class="actions">${jobButton(id, 'apply', 'Continue')}${undo}</div>`)}`
       case 'undoing':
-        if (isRunning) return html`<p>The import is being undone.</p>`
-        return html`<p class="attention">The undo was interrupted.</p>${writer(html`<div class="actions">${jobButton(id, 'undo', 'Continue')}</div>`)}`
+        return job && running('undo', 'Changes undone', job)
       case 'undone':
         return html`<p>The import is undone. ${undoneText(outcomes)}</p>${writer(html`<div class="actions">${linkButton({ label: 'Import again', href: '/app/import' })}</div>`)}`
       default: {
@@ -114,11 +115,14 @@ async function proofSection(
   const { id, proof } = record
   const report = reportProof(record)
   const { all, checked } = report
-  const isRunning = stored.job === 'proof'
+  const isRunning = stored.proof !== null
   const why =
     'Waymark opens every address at the old service, and compares the response with its own. Nothing is counted. One request runs for a host at a time, at most five a second.'
   const start = allows(request.actor, 'imports:write')
     ? html`<div class="actions">${jobButton(id, 'proof', checked === 0 ? 'Check the old links' : proof.same === all ? 'Check again' : 'Check the others again', checked === 0 ? 'primary' : 'plain')}</div>`
+    : null
+  const stop = allows(request.actor, 'imports:write')
+    ? html`<div class="actions">${jobButton(id, 'proof/stop', 'Stop the check', 'plain')}</div>`
     : null
   const shown = report.results.map(
     ([, name, addresses]) =>
@@ -126,7 +130,7 @@ async function proofSection(
   )
   const counts = checked === 0 ? null : html`<dl class="figures">${shown}</dl>`
   const content = isRunning
-    ? running('proof', 'Addresses checked', checked, all)
+    ? html`${running('proof', 'Addresses checked', stored.proof)}${stop}`
     : html`${renderVerdict(record)}${counts}${start}${await differences(record, request, services)}`
   return html`<section id="proof"${isRunning ? html` data-refresh` : html` data-arrived="Check complete"`}><h2>Check the old links</h2><p>${why}</p>${content}</section>`
 }

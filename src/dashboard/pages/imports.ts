@@ -75,6 +75,11 @@ export function addImportPages(pages: Pages, services: Services): void {
     return new Redirect(`${pathOf(request)}#proof`)
   })
 
+  pages.post(`${home}/:id/proof/stop`, 'imports:write', async (request) => {
+    await imports.cancelProof(request.actor, idParam(request, 'import'))
+    return new Redirect(`${pathOf(request)}#proof`)
+  })
+
   pages.get(`${home}/:id/undo`, 'imports:write', async (request) => undoQuestion(await requested(request, services)))
   pages.post(`${home}/:id/undo`, 'imports:write', async (request) => {
     await imports.undo(request.actor, idParam(request, 'import'))

@@ -1,4 +1,7 @@
 /** Queries of proofs: the addresses that an import has stored, and the results of their requests. */
+
+import type { HeldJob } from '../../jobs/jobs.ts'
+import { holdJob, inSteps, saveProgress } from '../../jobs/store.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import type { ProofResult, ProofSource, ProvedAddress } from '../proof.ts'
@@ -10,24 +13,31 @@ const markedTogether = 250
 /** Addresses that are read together. */
 const pageSize = 50
 
-/** Makes the addresses of the account's import pending whose result isn't `same`, and returns them. `rows` is its size. */
-export async function proofSource(
-  storage: Storage,
-  account: number,
-  { importId, rows }: { readonly importId: number; readonly rows: number },
-): Promise<ProofSource> {
-  for (let from = 1; from <= rows; from += markedTogether)
-    await storage.execute(markPending(importId, from, from + markedTogether))
+/** Returns the addresses that a job proves. First makes those pending whose result isn't `same`, unless it has done so before a kill. */
+export async function openProof(storage: Storage, job: HeldJob, rows: number): Promise<ProofSource> {
+  const { account, record_id: importId, lease, signal } = job
+  const mark = async (tx: Db, from: number) => {
+    if (from > rows) return null
+    await tx.execute(markPending(importId, from + 1, from + 1 + markedTogether))
+    return { position: from + markedTogether }
+  }
+  let { done } = job
+  await inSteps(storage, lease, mark, signal)
   return {
     groups: () => pendingHosts(storage, importId),
-    next: (host) => pendingOf(storage, account, importId, host),
+    next: (host) => pendingOf(storage, Number(account), importId, host),
     save: async ({ row_id, position, result, old, reason, new: own }) => {
       const values = {
         ...{ result, reason, old_status: old?.status ?? null, old_location: old?.location ?? null },
         ...{ new_status: own.status, new_location: own.location },
       }
-      const address = addresses(importId).set(values)
-      await storage.execute(address.where('row_id', '=', row_id).where('position', '=', position))
+      const address = addresses(importId).set(values).where('row_id', '=', row_id).where('position', '=', position)
+      done += 1
+      await storage.write(async (tx) => {
+        await holdJob(tx, lease)
+        await tx.execute(address)
+        await saveProgress(tx, lease, { done })
+      })
     },
   }
 }

@@ -7,7 +7,7 @@ import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
-import { importDecisions, importReferences, importTables } from './imports.ts'
+import { importBatches, importDecisions, importReferences, importTables } from './imports.ts'
 import { jobTable } from './jobs.ts'
 import { letterIndexes } from './letters.ts'
 import { linkKeys } from './link-keys.ts'
@@ -38,6 +38,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0016-link-keys': linkKeys,
   '0017-jobs': jobTable,
   '0018-import-references': importReferences,
+  '0019-import-batches': importBatches,
 }
 
 /** Returns the migrations for one engine, by name. */

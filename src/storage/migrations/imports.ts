@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts'
 
-/** Creates the tables of imports. An import in account 0 is being deleted. */
+/** Creates the tables of imports. */
 export function importTables({ engine, id, integer, text, json, end }: Dialect): string[] {
   // Account 0 exists only on SQLite.
   const references = engine === 'sqlite' ? 'references accounts (id)' : ''
@@ -76,6 +76,32 @@ export function importTables({ engine, id, integer, text, json, end }: Dialect):
     )${end}`,
     'create index import_days_by_import on import_days (import_id, id)',
     'create index import_days_by_alias on import_days (import_id, folded)',
+  ]
+}
+
+/** Lets jobs work on imports, and counts the events of their batches, from which their states follow. */
+export function importBatches({ integer, json }: Dialect): string[] {
+  const now = new Date().toISOString()
+  const error = JSON.stringify({
+    code: 'import_interrupted',
+    message: 'The process that planned the import has ended. Send the file again, with a new Idempotency-Key.',
+  })
+  return [
+    `alter table imports add column is_deleting ${integer}`,
+    `alter table imports add column open_events ${integer} not null default 0`,
+    `alter table imports add column returned_in ${json}`,
+    'create index imports_by_batch on imports (batch_id)',
+    'create index imports_by_is_deleting on imports (account_id, is_deleting, id)',
+    `update imports set open_events = (select count(*) from events where events.account_id = imports.account_id
+      and events.batch_id = imports.batch_id and events.record in ('link', 'tag') and events.undone_by is null)
+      where state in ('applying', 'applied', 'undoing')`,
+    `update imports set state = case when applied_at is null then 'applying' else 'applied' end where state = 'undoing'`,
+    `update imports set state = 'failed', error = '${error}' where state = 'planning'`,
+    // Earlier versions moved imports that they were deleting to account 0.
+    'update imports set is_deleting = 1 where account_id = 0',
+    `insert into jobs (kind, record, record_id, state, created_at, updated_at)
+      select 'deletion', 'import', id, 'waiting', '${now}', '${now}' from imports where account_id = 0`,
+    ...['job', 'job_token', 'job_until_ms'].map((name) => `alter table imports drop column ${name}`),
   ]
 }
 
