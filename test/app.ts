@@ -16,7 +16,7 @@ import { listen } from '../src/process/listen.ts'
 import { logTo } from '../src/process/log.ts'
 import type { Storage, StorageLocation } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
-import { type Answer, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
+import { type Answer, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
 import { type VisitRequest, visit } from './visitors.ts'
@@ -82,6 +82,8 @@ export interface TestApp {
   revokeKey(key: Pick<Key, 'id' | 'account_id'>): Promise<void>
   /** Sends a request with the app's own key, unless told otherwise, and checks the rules of every response. */
   send(method: string, path: string, request?: Request): Promise<Answer>
+  /** Stores a record with the API, at a path such as `/links`. By default with the app's own key. */
+  stored(path: string, json?: Json, key?: string): Promise<Json>
   /** Asks the redirect server for a URL such as `http://go.acme.com/summer`, as a browser does. */
   visit(url: string, request?: VisitRequest): Promise<Answer>
   /** The port of the redirect server. */
@@ -151,6 +153,12 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     })
   const { secret: key } = await issueKey()
   const limits = rateLimit > 0
+  const send: TestApp['send'] = async (method, path, request = {}) => {
+    const ask = () => sendRequest({ agent, port, method, path }, { key, ...request })
+    const answer = request.seesOverload ? await ask() : await repeatWhileOverloaded(ask, method)
+    checkAnswer({ method, path, hasKey: request.key !== null, limits }, answer)
+    return answer
+  }
   return {
     origin: `http://localhost:${port}`,
     port,
@@ -170,11 +178,11 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     createKey: async (wanted) => (await issueKey(wanted)).secret,
     issueKey,
     revokeKey: async ({ id, account_id }) => void (await revokeKey(storage, systemActor(account_id), id)),
-    send: async (method, path, request = {}) => {
-      const ask = () => sendRequest({ agent, port, method, path }, { key, ...request })
-      const answer = request.seesOverload ? await ask() : await repeatWhileOverloaded(ask, method)
-      checkAnswer({ method, path, hasKey: request.key !== null, limits }, answer)
-      return answer
+    send,
+    stored: async (path, json = {}, own = key) => {
+      const { status, body, text } = await send('POST', `/api/v1${path}`, { json, key: own })
+      assert.equal(status, 201, text)
+      return body.data
     },
     raw: (...parts) => exchange(port, parts),
     close,

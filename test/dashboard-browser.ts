@@ -1,5 +1,4 @@
 /** Helpers for dashboard tests in a real browser. */
-import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, mock } from 'node:test'
@@ -8,9 +7,8 @@ import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } fr
 import { Overload } from '../src/http/overload.ts'
 import { startApp, type TestApp } from './app.ts'
 import { holdChromium, sharedChromium, whyNoChromium } from './chromium.ts'
-import type { Json } from './client.ts'
 import { signedInMember } from './dashboard.ts'
-import { type Stored, storeDemo } from './demo.ts'
+import { storeDemo } from './demo.ts'
 import type { MemberOptions } from './members.ts'
 
 /** The reason why there is no browser; false if there is one. */
@@ -92,17 +90,8 @@ export async function signInByKey({ origin, key }: TestApp, page: Page, path: st
 /** Returns an app with two months of links and clicks. */
 export async function demoApp(): Promise<TestApp> {
   const app = await startApp()
-  await storeDemo({ stored: storedIn(app), db: app.storage, account: app.account })
+  await storeDemo({ stored: app.stored, db: app.storage, account: app.account })
   return app
-}
-
-/** Returns a function that stores records through the API. */
-export function storedIn(app: TestApp): Stored {
-  return async (path: string, json: Json) => {
-    const { status, body, text } = await app.send('POST', `/api/v1${path}`, { json })
-    assert.equal(status, 201, text)
-    return body.data
-  }
 }
 
 /** Rules of WCAG 2.2 AA that axe leaves out by default. */

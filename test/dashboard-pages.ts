@@ -10,7 +10,7 @@ import { storeCheck } from '../src/reachability/store.ts'
 import { signInMember } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './client.ts'
-import { demoApp, storedIn } from './dashboard-browser.ts'
+import { demoApp } from './dashboard-browser.ts'
 import { addClicks, manyPeople } from './days.ts'
 import { newMember } from './members.ts'
 
@@ -127,7 +127,7 @@ async function storeChanges({ storage, account }: TestApp, links: readonly Json[
 
 /** Stores names of the maximum length, right-to-left names and emoji. */
 async function storeOddities(app: TestApp): Promise<void> {
-  const stored = storedIn(app)
+  const { stored } = app
   const host = `${`${'w'.repeat(63)}.`.repeat(3)}${'w'.repeat(57)}.com`
   const url = `https://${host}/${'W'.repeat(1_700)}?q=`
   const { id: domain_id, name: domain } = await stored('/domains', {

@@ -35,11 +35,7 @@ export async function newPlace(app: TestApp): Promise<Place> {
   const key = await app.createKey({ account })
   const send = (method: string, path: string, request: Request = {}) =>
     app.send(method, `/api/v1${path}`, { key, ...request })
-  const stored = async (path: string, json: Json = {}) => {
-    const answer = await send('POST', path, { json })
-    assert.equal(answer.status, 201, answer.text)
-    return answer.body.data
-  }
+  const stored = (path: string, json?: Json) => app.stored(path, json, key)
   const link = (json: Json = {}) => stored('/links', { url: 'https://acme.com', ...json })
   const domain = await stored('/domains', { name: `${fresh('go')}.example` })
   return { account, key, domain, send, stored, link }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, findings, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, findings, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
 import { storeCheck } from '../reachability/store.ts'
 
 const openWindow = browserForTests()
@@ -16,7 +16,7 @@ for (const [width, options] of [
     skip,
   }, async () => {
     const name = `files-of-apps-${width}.localhost`
-    const { id } = await storedIn(app)('/domains', { name })
+    const { id } = await app.stored('/domains', { name })
     for (const javaScriptEnabled of [true, false]) {
       const { page, complaints } = await openWindow({ ...options, javaScriptEnabled })
       await signIn(app, page, `/app/domains/${id}/edit`)

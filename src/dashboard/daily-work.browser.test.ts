@@ -3,17 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
-import {
-  browserForTests,
-  demoApp,
-  findings,
-  goTo,
-  phone,
-  shoot,
-  signIn,
-  skip,
-  storedIn,
-} from '../../test/dashboard-browser.ts'
+import { browserForTests, demoApp, findings, goTo, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 test('finds, moves, compares and deletes links of two months on a light desktop', { skip }, async () => {
@@ -30,7 +20,7 @@ test('imports 493 of 500 rows, tags and finds 197 on a dark phone', { skip }, as
   const app = await startApp()
   const { page, complaints } = await openWindow({ ...phone(), colorScheme: 'dark' })
   const shot = (step: string) => shoot(page, `import-${step}`)
-  await storedIn(app)('/domains', { name: 'go.example.com' })
+  await app.stored('/domains', { name: 'go.example.com' })
   await signIn(app, page)
   await imports(page, shot)
   await page.goto(`${app.origin}/app/links?search=spring`)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, shoot, signIn, signInByKey, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, shoot, signIn, signInByKey, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 
@@ -143,7 +143,7 @@ test('without scripts, pages show no button that needs them, lists have a button
   skip,
 }, async () => {
   const app = await startApp()
-  const stored = storedIn(app)
+  const { stored } = app
   await stored('/domains', { name: 'localhost' })
   await stored('/links', { alias: 'summer', title: 'Sale', url: 'https://acme.com' })
   const { page, complaints, requests } = await openWindow({ javaScriptEnabled: false })

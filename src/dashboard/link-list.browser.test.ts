@@ -4,20 +4,12 @@ import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { today } from '../../src/accounts/calendar.ts'
 import { startApp } from '../../test/app.ts'
-import {
-  browserForTests,
-  findings,
-  hasFocus,
-  signIn,
-  signInByKey,
-  skip,
-  storedIn,
-} from '../../test/dashboard-browser.ts'
+import { browserForTests, findings, hasFocus, signIn, signInByKey, skip } from '../../test/dashboard-browser.ts'
 import { addClicks, manyPeople } from '../../test/days.ts'
 
 const openWindow = browserForTests()
 const app = await startApp()
-const stored = storedIn(app)
+const { stored } = app
 await stored('/domains', { name: 'go.acme.com' })
 await stored('/spaces', { name: 'Summer campaign', color: 3 })
 

@@ -11,7 +11,6 @@ import {
   shoot,
   signIn,
   skip,
-  storedIn,
   type Window,
 } from '../../test/dashboard-browser.ts'
 import { fullApp, paths, pathsWithLongNames } from '../../test/dashboard-pages.ts'
@@ -97,7 +96,7 @@ test('axe reports no issue in an empty account or with a single record', { skip 
   await checkAll('empty', ['/app/sign-in'])
   await signIn(app, page)
   await checkAll('empty', ['/app', '/app/links', '/app/domains'])
-  const stored = storedIn(app)
+  const { stored } = app
   await stored('/domains', { name: 'go.acme.com' })
   await stored('/links', { url: 'https://acme.com/' })
   await checkAll('single', ['/app/links/1'])

@@ -3,16 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
-import {
-  browserForTests,
-  findings,
-  hasFocus,
-  phone,
-  shoot,
-  signIn,
-  skip,
-  storedIn,
-} from '../../test/dashboard-browser.ts'
+import { browserForTests, findings, hasFocus, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
 import { all } from '../../test/dashboard-rules.ts'
 
 const openWindow = browserForTests()
@@ -37,7 +28,7 @@ for (const [size, options] of [
 ] as const) {
   test(`creates and orders rules with the keyboard at ${size}`, { skip }, async () => {
     const app = await startApp()
-    await storedIn(app)('/domains', { name: 'go.example.com' })
+    await app.stored('/domains', { name: 'go.example.com' })
     const { page, complaints } = await openWindow(options)
     await signIn(app, page, '/app/links/new')
     await page.keyboard.type('acme.com')
@@ -95,8 +86,8 @@ async function orders(page: Page): Promise<void> {
 }
 
 async function linkWith(app: TestApp, rules: readonly object[]): Promise<number> {
-  await storedIn(app)('/domains', { name: 'go.example.com' })
-  return (await storedIn(app)('/links', { url: 'https://acme.com', alias: 'summer', rules })).id
+  await app.stored('/domains', { name: 'go.example.com' })
+  return (await app.stored('/links', { url: 'https://acme.com', alias: 'summer', rules })).id
 }
 
 test('asks before people leave a form that a button has changed, and not before its buttons', { skip }, async () => {

@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import type { BrowserContextOptions, Request } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { browserForTests, hasFocus, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, hasFocus, signIn, skip } from '../../test/dashboard-browser.ts'
 import { addClicks, dayWith } from '../../test/days.ts'
 import { eventually } from '../../test/processes.ts'
 
 const openWindow = browserForTests()
 const app = await startApp()
-const stored = storedIn(app)
+const { stored } = app
 await stored('/domains', { name: 'go.acme.com' })
 for (const alias of ['spring', 'summer', 'winter']) await stored('/links', { alias, url: `https://acme.com/${alias}` })
 

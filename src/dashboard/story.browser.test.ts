@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
-import { browserForTests, hasFocus, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, hasFocus, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
 import { loginToken } from '../../test/members.ts'
 import { eventually } from '../../test/processes.ts'
 import { listenOn } from '../../test/servers.ts'
@@ -139,7 +139,7 @@ async function startSite(): Promise<string> {
 
 test('a phone searches lists, keeps the color scheme, and ends a session', { skip }, async () => {
   const app = await startApp()
-  const stored = storedIn(app)
+  const { stored } = app
   await stored('/domains', { name: 'go.acme.com' })
   for (const alias of ['spring', 'summer', 'autumn', 'winter'])
     await stored('/links', { alias, url: `https://acme.com/${alias}`, disabled: /mer|winter/.test(alias) })

@@ -19,14 +19,8 @@ function hostsAt(ports: Readonly<Record<string, number>>) {
 /** Starts an app with domains. */
 async function startNew(hosts: ProofHosts, domains: readonly string[] = [...hosts.keys()]): Promise<TestApp> {
   const app = await startApp({ proofHosts: hosts })
-  for (const name of domains) await stored(app, 'domains', { name })
+  for (const name of domains) await app.stored('/domains', { name })
   return app
-}
-
-async function stored(app: TestApp, path: string, json: Json): Promise<Json> {
-  const answer = await app.send('POST', `/api/v1/${path}`, { json })
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data
 }
 
 /** Imports links, and returns the id of the import. */
@@ -77,14 +71,14 @@ async function startOld(t: TestContext, urls: Record<string, string>) {
 test('proves links that come from another Waymark, and counts no human clicks', async () => {
   // On PostgreSQL, the databases of tests are copies of one, which share its id.
   const old = await startApp({ engine: 'sqlite' })
-  await stored(old, 'domains', { name: 'go.acme.com' })
+  await old.stored('/domains', { name: 'go.acme.com' })
   const links = [
     { alias: 'tea', url: tea },
     { alias: 'permanent', url: tea, redirect_status: 301 },
     { alias: 'moved', url: `${tea}old` },
     { alias: 'Grün', url: tea },
   ]
-  for (const link of links) await stored(old, 'links', link)
+  for (const link of links) await old.stored('/links', link)
   const app = await startNew(hostsAt({ 'go.acme.com': old.visitPort }))
   const file = ['tea', 'permanent', 'moved', 'gr%C3%BCn', 'missing'].map((alias) => [`go.acme.com/${alias}`, tea])
   const id = await imported(app, Object.fromEntries(file))
@@ -126,7 +120,7 @@ test('repeats every address that is not the same, and no other', async (t) => {
 test('proves the old address of a mapped host, of a renamed alias and of further addresses', async (t) => {
   const old = await startOld(t, { 'old.example/tea': tea, 'old.example/cup': tea })
   const app = await startNew(hostsAt({ 'old.example': old.port }), ['go.acme.com'])
-  await stored(app, 'links', { alias: 'cup', url: `${tea}taken` })
+  await app.stored('/links', { alias: 'cup', url: `${tea}taken` })
   const links = { 'old.example/tea': tea, 'old.example/cup': tea }
   const id = await imported(app, links, '?domain_map=old.example=go.acme.com&conflict=rename')
   assert.deepEqual((await prove(app, id)).proof, { pending: 0, same: 0, same_location: 2, differs: 0, unreachable: 0 })

@@ -12,20 +12,14 @@ const host = 'http://go.acme.com'
 const url = 'https://acme.com/'
 const location = ({ headers }: Answer) => headers.location
 
-async function stored(path: string, json: Json): Promise<number> {
-  const { status, body, text } = await app.send('POST', `/api/v1${path}`, { json })
-  assert.equal(status, 201, text)
-  return body.data.id
-}
-
-await stored('/domains', { name: 'go.acme.com', not_found_url: 'https://acme.com/lost' })
+await app.stored('/domains', { name: 'go.acme.com', not_found_url: 'https://acme.com/lost' })
 
 let links = 0
 
 /** Stores a link with these rules. Returns its short URL. */
 async function linkWith(rules: Json, fields: Json = {}): Promise<string> {
   links += 1
-  await stored('/links', { url, alias: `r${links}`, rules, ...(fields as object) })
+  await app.stored('/links', { url, alias: `r${links}`, rules, ...(fields as object) })
   return `${host}/r${links}`
 }
 
@@ -143,7 +137,7 @@ test('a loop is found even if a rule only returns visitors with the forwarded qu
 })
 
 test('a change of rules reaches visitors immediately', async () => {
-  const id = await stored('/links', { url, alias: 'changing', rules: [{ name: 'One', url: to('one') }] })
+  const { id } = await app.stored('/links', { url, alias: 'changing', rules: [{ name: 'One', url: to('one') }] })
   const short = `${host}/changing`
   assert.equal(await destination(short), to('one'))
   await app.send('PATCH', `/api/v1/links/${id}`, { json: { rules: [] } })
@@ -185,7 +179,7 @@ test('a visitor gets the same variant on every node, and private visits are draw
 })
 
 test('each click counts once, whatever decided it', async () => {
-  const id = await stored('/links', {
+  const { id } = await app.stored('/links', {
     url,
     alias: 'counted',
     rules: [{ name: 'Germany', countries: ['DE'], url: to('de') }],

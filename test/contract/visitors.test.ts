@@ -16,16 +16,11 @@ const host = 'http://go.acme.com'
 const target = 'https://acme.com/summer'
 const location = ({ headers }: Answer) => headers.location
 
-async function stored(path: string, json: Json, to = app): Promise<number> {
-  const { status, body, text } = await to.send('POST', `/api/v1${path}`, { json })
-  assert.equal(status, 201, text)
-  return body.data.id
-}
-
 const lost = 'https://acme.com/lost'
-const domain = await stored('/domains', { name: 'go.acme.com', homepage_url: 'https://acme.com' })
-const lostDomain = await stored('/domains', { name: 'lost.acme.com', not_found_url: lost })
-const link = (alias: string, json: Json = {}) => stored('/links', { domain_id: domain, url: target, alias, ...json })
+const { id: domain } = await app.stored('/domains', { name: 'go.acme.com', homepage_url: 'https://acme.com' })
+const { id: lostDomain } = await app.stored('/domains', { name: 'lost.acme.com', not_found_url: lost })
+const link = (alias: string, json: Json = {}) =>
+  app.stored('/links', { domain_id: domain, url: target, alias, ...json })
 
 async function clicks(id: number): Promise<number> {
   const [row] = await app.storage.execute(clicksOf({ id }))
@@ -59,7 +54,7 @@ test('200 at /.well-known/waymark with a text that only the domains and nodes of
   assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD'])
   // The databases of PostgreSQL are copies of one.
   const other = await startApp({ engine: 'sqlite' })
-  await stored('/domains', { name: 'go.acme.com' }, other)
+  await other.stored('/domains', { name: 'go.acme.com' })
   assert.notEqual((await ask(other, 'go.acme.com')).text, told.text)
   for (const path of ['.well-known', '.well-known/other', '.well-known/waymark/', '.well-known/waymark+'])
     assert.equal((await app.visit(`${host}/${path}`)).status, 404, path)
@@ -78,7 +73,7 @@ test('404 for an unknown host and for all paths of the API, the documents and op
 })
 
 test('302 to the URL of an active link in any case, and a human click; 302 to the homepage', async () => {
-  const id = await link('Été')
+  const { id } = await link('Été')
   for (const path of ['/%C3%A9t%C3%A9', '/E%CC%81TE%CC%81/', '/%C3%89t%C3%A9?x']) {
     const answer = await app.visit(host + path)
     assert.deepEqual([answer.status, location(answer)], [302, target])
@@ -91,7 +86,7 @@ test('302 to the URL of an active link in any case, and a human click; 302 to th
 
 test('302 for a path with noise around an alias, after one more lookup; an exact match wins', async () => {
   const name = 'noise.acme.com'
-  const domain_id = await stored('/domains', { name, homepage_url: 'https://acme.com' })
+  const { id: domain_id } = await app.stored('/domains', { name, homepage_url: 'https://acme.com' })
   await link('leaf', { domain_id })
   await link('leaf.', { domain_id, url: 'https://acme.com/dot' })
   await link('a/b', { domain_id, redirect_password: 'swordfish' })
@@ -130,7 +125,7 @@ test('302 for a path with noise around an alias, after one more lookup; an exact
 
 test('302 for a path with typographic hyphens or invisible characters, after a third lookup', async () => {
   const name = 'typography.acme.com'
-  const domain_id = await stored('/domains', { name })
+  const { id: domain_id } = await app.stored('/domains', { name })
   await link('summer-sale', { domain_id })
   await link('sale', { domain_id, url: 'https://acme.com/second' })
   await link('-sale', { domain_id })
@@ -176,7 +171,7 @@ test('the stored state of a link decides between its URL, its expiration URL, th
 })
 
 test('302 for exactly as many concurrent visitors as a limit allows', async () => {
-  const id = await link('few', { clicks_limit: 3 })
+  const { id } = await link('few', { clicks_limit: 3 })
   assert.match((await app.visit(`${host}/few`, { headers: { 'user-agent': 'curl/8.5.0' } })).text, /Destination/)
   const answers = await Promise.all(Array.from({ length: 12 }, () => app.visit(`${host}/few`)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [302, 302, 302, ...Array(9).fill(410)])
@@ -198,7 +193,7 @@ test('410 for the preview of a link once its last click is used, on every node',
 })
 
 test('401 with a form for a link with a password, 303 and a click for the correct password, 404 once it is deleted', async (t) => {
-  const id = await link('secret', { redirect_password: 'swordfish', redirect_status: 301 })
+  const { id } = await link('secret', { redirect_password: 'swordfish', redirect_status: 301 })
   const asked = await app.visit(`${host}/secret`)
   assert.deepEqual([asked.status, asked.headers['www-authenticate']], [401, 'Form realm="link"'])
   assert.doesNotMatch(String(asked.headers['content-security-policy']), /form-action/)
@@ -223,10 +218,10 @@ test('401 with a form for a link with a password, 303 and a click for the correc
 
 test('404 for a redirect loop, even through another domain, but not for another port', async () => {
   const looping = { name: 'loop.acme.com', not_found_url: 'http://loop.acme.com/nothing' }
-  const domain_id = await stored('/domains', looping)
-  await stored('/domains', { name: 'localhost', homepage_url: 'http://loop.acme.com/round' })
+  const { id: domain_id } = await app.stored('/domains', looping)
+  await app.stored('/domains', { name: 'localhost', homepage_url: 'http://loop.acme.com/round' })
   const at = 'http://loop.acme.com'
-  await setLink(app.storage, await link('self', { domain_id }), { url: 'https://LOOP.acme.com./SELF/?x=1#y' })
+  await setLink(app.storage, (await link('self', { domain_id })).id, { url: 'https://LOOP.acme.com./SELF/?x=1#y' })
   for (const [alias, url] of [
     ['round', 'http://localhost/'],
     ['near', 'http://localhost:3000/docs'],
