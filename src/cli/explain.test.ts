@@ -79,6 +79,15 @@ for (const [options, expected] of [
   })
 }
 
+test('explain writes times in the zone of the account', async (t) => {
+  const { say } = await newPlace(t)
+  await say('accounts create --name Tokyo --time-zone Asia/Tokyo')
+  await say('domains create go.tokyo.example --account 2')
+  const rules = JSON.stringify([{ name: 'Ad', from: '2201-01-01T00:00:00Z', url: 'https://acme.com/ad' }])
+  await say(`links create https://acme.com/ --alias summer --rules '${rules}' --account 2`)
+  assert.match(await say('links explain summer --account 2'), /the time is from Jan 1, 2201, 09:00 GMT\+9$/)
+})
+
 test('explain names the not-found URL of the domain', async (t) => {
   const { explain, say } = await placeWith(t, '--disabled true')
   await say('domains update go.acme.com --not-found-url acme.com/lost')
