@@ -45,8 +45,9 @@ test('undoing by the API needs the write scope of the record', async () => {
     const [{ id }] = (await place.send('GET', `/events?record=${kind.slice(0, -1)}`)).body.data
     for (const scope of everyScope) {
       const key = await app.createKey({ account: place.account, scopes: [scope] })
-      const { status } = await place.send('POST', `/events/${id}/undo`, { key })
+      const { status, headers } = await place.send('POST', `/events/${id}/undo`, { key })
       assert.equal(status === 403, scope !== '*' && scope !== `${kind}:write`, `${scope}: ${kind}`)
+      if (status === 403) assert.match(String(headers['www-authenticate']), new RegExp(`scope="${kind}:write"$`))
     }
   }
 })

@@ -45,7 +45,7 @@ const resources: Readonly<Record<string, Resource>> = {
     misspelled: ['colour', 'color'],
   },
   tags: {
-    fresh: () => ({ name: fresh('Cafe\u0301') }),
+    fresh: () => ({ name: `  ${fresh('Cafe\u0301')} ` }),
     fields: ['id', 'name', 'color', 'links', 'created_at', 'updated_at'],
     defaults: { color: 1, links: 0 },
     changed: { color: 4 },
@@ -82,9 +82,9 @@ const resources: Readonly<Record<string, Resource>> = {
   },
 }
 
-/** Names are returned in NFC. */
+/** Values are returned in NFC, without spaces around them. */
 const normalized = (values: Json): Json =>
-  Object.fromEntries(Object.entries<string>(values).map(([field, value]) => [field, value.normalize()]))
+  Object.fromEntries(Object.entries<string>(values).map(([field, value]) => [field, value.normalize().trim()]))
 
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
