@@ -40,6 +40,9 @@ function dumpOf(links: number, hasClicks = true): string {
 INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,country_code) VALUES ${clicks.join(',\n')};`
 }
 
+/** The pause between two looks at a job, which may wait some seconds for the lease of a killed server. */
+const pollMs = 200
+
 /** By default, days of 2019 would be deleted soon. */
 const retention = { CLICKS_RETENTION: '0' }
 
@@ -67,7 +70,7 @@ for (const engine of engines) {
     const file = { body: dumpOf(8_000, false), headers: { 'content-type': 'application/sql' } }
     const planning = killed.server.ask('POST', '/imports?time_zone=UTC', file)
     await killed.killDuring([planning], async () => (await ask('/imports'))[0]?.state === 'planning')
-    await eventually(async () => (await ask('/imports'))[0].state === 'failed')
+    await eventually(async () => (await ask('/imports'))[0].state === 'failed', undefined, pollMs)
     assert.equal((await ask('/imports'))[0].error.code, 'import_interrupted')
     const links = 600
     const { id, outcomes, click_days } = await planDump(killed.server, links)
@@ -79,9 +82,9 @@ for (const engine of engines) {
     }
     const apply = async () => {
       await start('apply')
-      await eventually(() => isNow('applied'))
+      await eventually(() => isNow('applied'), undefined, pollMs)
     }
-    for (const least of [1, 300]) await killed.killDuring([apply()], () => hasLinks(killed, least))
+    for (const least of [1, 300]) await killed.killDuring([apply()], () => hasLinks(killed, least), 20)
     await apply()
     const sums = 'select count(*) as n, sum(clicks) as clicks, sum(bots) as bots, min(clicks) as least from link_clicks'
     assert.deepEqual(await killed.numbers(sums), [links, 5 * links, links, 5])
@@ -93,7 +96,7 @@ for (const engine of engines) {
     await start('undo')
     await killed.killDuring([], () => true)
     await killed.server.ask('POST', `/imports/${id}/undo`)
-    await eventually(() => isNow('undone'))
+    await eventually(() => isNow('undone'), undefined, pollMs)
     assert.equal(await killed.count('links'), 0)
   })
 }

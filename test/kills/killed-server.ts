@@ -24,14 +24,21 @@ export class KilledServer {
     return new KilledServer(bench, variables, await startVisited(bench, variables))
   }
 
-  /** Kills the server when `isTime` returns true, or when all the work has ended, and starts the next server. */
-  async killDuring(work: readonly Promise<unknown>[], isTime: () => Promise<boolean> | boolean): Promise<void> {
+  /**
+   * Kills the server when `isTime` returns true, which is tried every `everyMs`, or when all the work has ended. Starts the
+   * next server.
+   */
+  async killDuring(
+    work: readonly Promise<unknown>[],
+    isTime: () => Promise<boolean> | boolean,
+    everyMs = 2,
+  ): Promise<void> {
     let hasEnded = false
     const settledWork = Promise.allSettled(work).then((results) => {
       hasEnded = true
       return results
     })
-    await eventually(async () => hasEnded || (await isTime()), undefined, 2)
+    await eventually(async () => hasEnded || (await isTime()), undefined, everyMs)
     this.server.child.kill('SIGKILL')
     for (const result of await settledWork) {
       if (result.status === 'rejected' && !isCut(result.reason)) throw result.reason
