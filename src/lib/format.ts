@@ -26,8 +26,8 @@ export function exactTime(at: number | string, zone = 'UTC'): string {
 }
 
 function exactFormat(timeZone: string): Intl.DateTimeFormat {
-  const known = exactFormats.get(timeZone)
-  if (known !== undefined) return known
+  const cached = exactFormats.get(timeZone)
+  if (cached !== undefined) return cached
   const day = { year: 'numeric', month: 'short', day: 'numeric' } as const
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const
   const format = new Intl.DateTimeFormat('en-US', { ...day, ...time, timeZone })

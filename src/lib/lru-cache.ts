@@ -96,8 +96,8 @@ export function memoized<Result>(read: (text: string) => Result, maxLength = Num
   const results = new LruCache<string, Result>(memoizedTexts)
   return (whole: string): Result => {
     const text = whole.length > maxLength ? whole.slice(0, maxLength) : whole
-    const known = results.get(text)
-    if (known !== undefined) return known
+    const cached = results.get(text)
+    if (cached !== undefined) return cached
     const result = read(text)
     // A copy, because a slice would keep the text that it is part of in memory.
     results.set(Buffer.from(text).toString(), result)

@@ -63,8 +63,8 @@ export class TimeZone {
 
   /** Returns the span that contains a time. */
   spanAt(ms: number): OffsetSpan {
-    const known = this.#spans.find((span) => contains(span, ms))
-    if (known !== undefined) return known
+    const cached = this.#spans.find((span) => contains(span, ms))
+    if (cached !== undefined) return cached
     const span = findSpan(this.#name, ms)
     if (this.#spans.length >= maxSpans) this.#spans = []
     this.#spans.push(span)

@@ -15,8 +15,8 @@ const names = new Map<string, string>()
 
 /** Returns a hash of the text, so that a pooler can't confuse statements; undefined if there are too many names. */
 function statementName(text: string): string | undefined {
-  const known = names.get(text)
-  if (known !== undefined || names.size >= maxNames) return known
+  const cached = names.get(text)
+  if (cached !== undefined || names.size >= maxNames) return cached
   const name = `w${hash('sha256', text).slice(0, 16)}`
   names.set(text, name)
   return name

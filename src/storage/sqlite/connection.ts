@@ -74,8 +74,8 @@ export class Connection {
   }
 
   #prepare(sql: string): Prepared {
-    const known = this.#prepared.get(sql)
-    if (known !== undefined) return known
+    const cached = this.#prepared.get(sql)
+    if (cached !== undefined) return cached
     const statement = this.database.prepare(sql)
     statement.setReturnArrays(true)
     const prepared = { statement, columns: statement.columns().map(({ name }) => name) }
