@@ -28,13 +28,13 @@ export async function loadChoices(
   chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
 ): Promise<Choices> {
   const [domains, spaces] = await Promise.all([
-    choicesOf(plainDomainRecords, storage, account, chosen.domains),
-    choicesOf(spaceRecords, storage, account, chosen.spaces),
+    toChoices(plainDomainRecords, storage, account, chosen.domains),
+    toChoices(spaceRecords, storage, account, chosen.spaces),
   ])
   return { domains, spaces }
 }
 
-async function choicesOf<Row extends Space | PlainDomain>(
+async function toChoices<Row extends Space | PlainDomain>(
   records: Records<Row>,
   storage: Storage,
   account: number,

@@ -104,7 +104,7 @@ export class PageServer implements Pages {
           new Redirect(`${origin}/app/sign-in?next=${encodeURIComponent(exchange.target)}`),
         )
       }
-      return this.#countRequest(session, exchange) ?? handler(requestOf(exchange, session, noFields))
+      return this.#countRequest(session, exchange) ?? handler(toPageRequest(exchange, session, noFields))
     })
   }
 
@@ -142,11 +142,12 @@ export class PageServer implements Pages {
       if (form instanceof Failure) return form
       const { once, page_account, switch_to, ...fields } = form
       const isForeign = isOfAccount && page_account !== String(session.account.id)
-      if (isForeign) return this.#answer(requestOf(exchange, session, form), (request) => this.#askForAccount(request))
+      if (isForeign)
+        return this.#answer(toPageRequest(exchange, session, form), (request) => this.#askForAccount(request))
       session = await this.#switchSession(exchange, session, switch_to)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
       const sent = { session: session.id, path: exchange.target, once }
-      return this.#answer(requestOf(exchange, session, fields), (request) =>
+      return this.#answer(toPageRequest(exchange, session, fields), (request) =>
         this.#submissions.take(sent, () => submit(page, request), redirectForRepeat),
       )
     })
@@ -284,14 +285,14 @@ function redirectForRepeat(result: PageContent | Redirect): Redirect | null {
   return result instanceof Redirect ? result : (result.repeatRedirect ?? null)
 }
 
-function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRequest {
+function toPageRequest(exchange: Exchange, session: Session, fields: Fields): PageRequest {
   const { account } = session
-  const actor = createActor(identityOf(session), exchange.id)
+  const actor = createActor(readIdentity(session), exchange.id)
   return { exchange, session, account: account.id, actor, query: exchange.query, fields }
 }
 
 /** Returns who acts in a session: the member who has signed in, or the session's key. */
-function identityOf({ account, member, key }: Session): Identity {
+function readIdentity({ account, member, key }: Session): Identity {
   if (member !== null) {
     const { id, name, role } = member
     return { account: account.id, kind: 'member', id, name, scopes: scopesOfRole(role) }

@@ -97,7 +97,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
     if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
     const stored = fieldsIn(valuesOf(now.record, request), request)
-    const differences = differencesOf(sent, stored, forms.labels, shown.format)
+    const differences = findDifferences(sent, stored, forms.labels, shown.format)
     return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
   }
   pages.post(`${home}/:id`, `${section}:write`, update, maxFields)
@@ -111,7 +111,7 @@ function editPage(path: string, { name, controls }: EditForm, state: FormState, 
 }
 
 /** Returns the fields that were sent with another value than the stored one. */
-function differencesOf(
+function findDifferences(
   sent: Fields,
   stored: Fields,
   labels: Readonly<Record<string, string>>,

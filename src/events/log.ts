@@ -26,7 +26,7 @@ export async function recordEvents(tx: Db, actor: Author, events: Iterable<NewEv
   let count = 0
   for (const event of events) {
     if (event === null) continue
-    rows.push(rowOf(actor, event, created_at))
+    rows.push(toRow(actor, event, created_at))
     count += 1
     if (rows.length < insertedEvents) continue
     await insertEvents(tx, actor, rows)
@@ -36,7 +36,7 @@ export async function recordEvents(tx: Db, actor: Author, events: Iterable<NewEv
   return count
 }
 
-type EventRow = ReturnType<typeof rowOf>
+type EventRow = ReturnType<typeof toRow>
 
 async function insertEvents(tx: Db, { account, batchId }: Author, rows: readonly EventRow[]): Promise<void> {
   const build = () =>
@@ -51,7 +51,7 @@ async function insertEvents(tx: Db, { account, batchId }: Author, rows: readonly
   await tx.execute(new CachedQuery(`insert ${rows.length} events`, values, build))
 }
 
-function rowOf(actor: Author, event: NewEvent, created_at: string) {
+function toRow(actor: Author, event: NewEvent, created_at: string) {
   return {
     account_id: actor.account,
     batch_id: actor.batchId,

@@ -154,10 +154,10 @@ export function readEventPage(query: EventsQuery, days: Days): PageRequest {
     ...{ record_id, actor_kind: actor, actor_id, batch_id },
   }
   const filter = Object.entries(wanted).filter((entry): entry is [string, string | number] => entry[1] !== null)
-  const timeOf = (day: number) => new Date(Math.min(days.startOf(day), lastTimeMs)).toISOString()
+  const formatTime = (day: number) => new Date(Math.min(days.startOf(day), lastTimeMs)).toISOString()
   const range = {
-    ...(from !== null && { from: timeOf(from) }),
-    ...(to !== null && { before: timeOf(to + 1) }),
+    ...(from !== null && { from: formatTime(from) }),
+    ...(to !== null && { before: formatTime(to + 1) }),
   }
   return {
     ...{ search: [], searchIn: [], filter: Object.fromEntries(filter), ...toPage(query) },

@@ -54,7 +54,7 @@ async function comparePage(request: PageRequest, services: StatisticsServices): 
     const title = ids.length === 0 ? 'Select links to compare' : 'These links no longer exist'
     return emptyPage(title, `Select up to ${maxCompared} links in the list, then choose Compare.`)
   }
-  const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
+  const compared = await Promise.all(links.map((link) => readClicks(link, request, services)))
   const [{ statistics }] = compared as [Compared]
   const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${await clicks(compared)}</section>`
   return { title: `Compare ${quantity(links.length, 'link')}`, section: 'links', body, status: statistics.status }
@@ -68,7 +68,7 @@ async function sendComparison(request: PageRequest, services: StatisticsServices
   const statistics = new Statistics(services, request, { level: 'link', id: 0 }, home)
   const { range, interval } = statistics.validPeriod()
   const compared = await Promise.all(
-    (await findLinks(ids, request, services)).map((link) => clicksOf(link, request, services)),
+    (await findLinks(ids, request, services)).map((link) => readClicks(link, request, services)),
   )
   const series = compared[0]?.series ?? new Series(range, interval, statistics.calendar)
   const columns = compared.map(({ link }) => shortUrlText(link.short_url))
@@ -112,7 +112,7 @@ function leftOutText(count: number): Html | null {
   return html`<p class="attention">${words} exist.</p>`
 }
 
-async function clicksOf(link: Link, request: PageRequest, services: StatisticsServices): Promise<Compared> {
+async function readClicks(link: Link, request: PageRequest, services: StatisticsServices): Promise<Compared> {
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, home)
   const { range, interval } = statistics.reading.period
   const series = await statistics.seriesOf(range, interval)

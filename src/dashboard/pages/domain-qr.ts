@@ -29,7 +29,7 @@ interface Services {
 export function addDomainQrPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
   const path = '/app/domains/:id/qr'
-  const exampleOf = ({ name }: Domain) => shortUrl(name, exampleAlias)
+  const formatExample = ({ name }: Domain) => shortUrl(name, exampleAlias)
 
   pages.get(path, 'domains:write', async (request) => {
     const { domain, style } = await requested(request, services)
@@ -39,12 +39,12 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
 
   pages.postFiles(path, 'domains:write', async (request) => {
     const { domain, style } = await requested(request, services)
-    const saved = await readStyle(request, style ?? plainStyle, exampleOf(domain), services.semaphores.logos)
+    const saved = await readStyle(request, style ?? plainStyle, formatExample(domain), services.semaphores.logos)
     if (Array.isArray(saved)) {
       return { ...stylePage(domain, style, new FormState(request.fields, saved)), status: 422 }
     }
     found((await storeQrStyle(storage, request.actor, domain.id, saved)) || undefined, 'domain')
-    return new Redirect(pathOf(domain), 'changes')
+    return new Redirect(formatPath(domain), 'changes')
   })
 
   pages.get(`${path}/reset`, 'domains:write', async (request) => {
@@ -55,17 +55,23 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
   pages.post(`${path}/reset`, 'domains:write', async (request) => {
     const { domain } = await requested(request, services)
     await removeQrStyle(storage, request.actor, domain.id)
-    return new Redirect(pathOf(domain), 'changes')
+    return new Redirect(formatPath(domain), 'changes')
   })
 
   pages.getFile(`${path}/example`, 'domains:read', async (request) => {
     const { domain, style } = await requested(request, services)
-    const image = { name: domain.name, shortUrl: exampleOf(domain), query: {}, style, disposition: 'inline' } as const
+    const image = {
+      name: domain.name,
+      shortUrl: formatExample(domain),
+      query: {},
+      style,
+      disposition: 'inline',
+    } as const
     return sendQr(request.exchange, { ...image, headers: { 'cache-control': 'no-store' } }, null)
   })
 }
 
-function pathOf({ id }: Domain): string {
+function formatPath({ id }: Domain): string {
   return `/app/domains/${id}/qr`
 }
 
@@ -83,7 +89,7 @@ async function readStyle(
   logos: Semaphore,
 ): Promise<QrStyleChange | Violation[]> {
   const { values, violations } = qrStyleForm.read(fields)
-  const file = fileOf(sent)
+  const file = readFile(sent)
   if (file instanceof Refusal) return [...violations, file.at('logo')]
   if (violations.length > 0) return file === null ? [...violations] : [...violations, chooseAgain.at('logo')]
   const { logo: _, ...style } = { ...plainStyle, ...values }
@@ -111,7 +117,7 @@ function logoRefusal(reason: string): Refusal {
 }
 
 /** Returns the content of the chosen file; null without a file. */
-function fileOf(sent: unknown): Buffer | Refusal | null {
+function readFile(sent: unknown): Buffer | Refusal | null {
   if (sent === undefined || sent === '') return null
   if (!(sent instanceof Buffer)) return logoRefusal('Choose a single file.')
   if (sent.length === 0) return logoRefusal('The file is empty. Choose another file.')
@@ -119,7 +125,7 @@ function fileOf(sent: unknown): Buffer | Refusal | null {
 }
 
 function stylePage(domain: Domain, stored: QrStyle | undefined, state: FormState): PageContent {
-  const path = pathOf(domain)
+  const path = formatPath(domain)
   const reset = confirmLink('Reset to black on white', `${path}/reset`)
   const body = html`<div class="qr-style">${preview(domain)}
 <div class="stack"><form method="post" action="${path}" enctype="multipart/form-data" class="form" data-guard novalidate>
@@ -161,9 +167,9 @@ function resetPage(domain: Domain, hasLogo: boolean): PageContent {
   return confirmation({
     title: `Reset the QR codes of ${name}?`,
     section: 'domains',
-    action: `${pathOf(domain)}/reset`,
+    action: `${formatPath(domain)}/reset`,
     consequences: [`${loss}Codes on link pages and in downloads become black on white. Printed codes keep working.`],
     verb: 'Reset QR codes',
-    cancel: pathOf(domain),
+    cancel: formatPath(domain),
   })
 }

@@ -71,7 +71,7 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
         ...(further > 0 ? ['Links on other domains stay, but lose their addresses here.'] : []),
       ]
     },
-    isNamed: (domain, text) => isNameOf(domain, text),
+    isNamed: (domain, text) => isSameName(domain, text),
     actions: domains,
     listQuery: listDomainsQuery,
     labels: domainLabels,
@@ -90,7 +90,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
   pages.post(`${home}/:id/check`, 'domains:write', async (request) => {
     const { account, exchange } = request
     const { record } = found(await actions.domains.find(account, idParam(request, 'domain')), 'domain')
-    const host = publicHostOf(dashboardUrl(exchange))
+    const host = readPublicHost(dashboardUrl(exchange))
     // The page then shows the addresses of the public host.
     const network = (await isFirstAccount(storage, account)) ? 'any' : 'public'
     const [result] = await Promise.all([
@@ -104,7 +104,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
   })
 }
 
-export function publicHostOf(dashboardUrl: string): string | null {
+export function readPublicHost(dashboardUrl: string): string | null {
   return URL.parse(dashboardUrl)?.hostname ?? null
 }
 
@@ -143,7 +143,7 @@ async function domainDetails(
     findReachedDomain(storage, account),
   ])
   const check = results.get(domain.id)
-  const publicHost = publicHostOf(dashboardUrl(exchange))
+  const publicHost = readPublicHost(dashboardUrl(exchange))
   const facts = domainFacts(domain, links.get(domain.id) ?? 0, check, actor, notes)
   const reachability = reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks, viewer: actor })
   return html`${facts}${reachability}${appLinkSection(domain, check, actor, notes)}`
@@ -208,7 +208,7 @@ async function recentClicks(db: Storage, account: number, id: number): Promise<P
 }
 
 /** Returns whether people mean the domain with this text. */
-function isNameOf({ name, name_unicode }: Domain, text: string): boolean {
+function isSameName({ name, name_unicode }: Domain, text: string): boolean {
   // The name may be invalid under the current rules.
   if (text === name || text === name_unicode) return true
   const parsed = parseHostName(text)

@@ -14,7 +14,7 @@ import { filterBar, ListState, requestsOf } from '../lists.ts'
 import { restorableNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { actionRow, attributes, controlFor, linkButton, type MenuItem, menu, type Viewer } from '../parts/buttons.ts'
-import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
+import { manyLinks, permanentBox, readDeletionQuery, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
@@ -27,7 +27,7 @@ import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { propertyNames } from '../statistics/values.ts'
-import { historyOf } from './history-entries.ts'
+import { loadRecordHistory } from './history-entries.ts'
 
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
   readonly #services: StatisticsServices
@@ -64,7 +64,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const row = await this.#requested(request)
     const isMeant = isNamed && ((text: string) => isNamed(row, text))
     if (this.#asksForName(await this.#countLinks(row, account))) requireTyped(fields, nameOf(row), isMeant)
-    const query = { ...deletionQueryOf(fields), ...(what === 'domain' && { links: 'delete' }) }
+    const query = { ...readDeletionQuery(fields), ...(what === 'domain' && { links: 'delete' }) }
     await actions.remove(request.actor, row.id, query, null)
     return new Redirect(this.#home, 'changes')
   }
@@ -178,7 +178,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const [above, clicks, history] = await Promise.all([
       details?.(request, row, hasClicks, notes) ?? notes('name'),
       this.#clicksSection(statistics, row, hasClicks),
-      historyOf({ ...this.#services, timeZone: formZone(request) }, request.actor, subject, this.#pathOf(row)),
+      loadRecordHistory({ ...this.#services, timeZone: formZone(request) }, request.actor, subject, this.#pathOf(row)),
     ])
     const body = html`${above}${clicks}${history.section}`
     return { ...shown, body, status: statistics.status }

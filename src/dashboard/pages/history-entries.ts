@@ -94,7 +94,7 @@ export function entryList(entries: readonly Entry[], context: EntryContext): Htm
 
 function renderEntry({ event, batch }: Entry, context: EntryContext): Html {
   if (batch === null) {
-    return html`${headOf(event, renderChange(event, context), eventControl(event, context), context)}${renderValues(event, context)}`
+    return html`${renderHead(event, renderChange(event, context), eventControl(event, context), context)}${renderValues(event, context)}`
   }
   const total = sumCounts(batch.counts, 'all')
   const all = batch.isLarger ? `more than ${quantity(countedInEntry, 'change')}` : quantity(total, 'change')
@@ -110,10 +110,10 @@ function renderEntry({ event, batch }: Entry, context: EntryContext): Html {
 
 /** Renders the sentence about a batch, with its button. */
 export function batchHead(event: StoredEvent, batch: Batch, context: EntryContext): Html {
-  return headOf(event, renderBatch(batch, context), batchControl(event, batch, context), context)
+  return renderHead(event, renderBatch(batch, context), batchControl(event, batch, context), context)
 }
 
-function headOf({ id, actor, at }: StoredEvent, deed: Html, control: Part, { now, undoing }: EntryContext): Html {
+function renderHead({ id, actor, at }: StoredEvent, deed: Html, control: Part, { now, undoing }: EntryContext): Html {
   const why = undoing.has(id) ? ', undoing an earlier change' : ''
   return html`<div class="deed"><p><b>${actorName(actor)}</b> ${deed} <span class="muted small">${timeAgo(at, now)}${why}</span></p>
 <div class="offers">${control}</div></div>`
@@ -186,7 +186,12 @@ interface RecordHistory {
 }
 
 /** Returns what the page `next` of a record shows about its changes. */
-export async function historyOf(source: Source, viewer: Actor, subject: Subject, next: string): Promise<RecordHistory> {
+export async function loadRecordHistory(
+  source: Source,
+  viewer: Actor,
+  subject: Subject,
+  next: string,
+): Promise<RecordHistory> {
   const { account } = viewer
   const { storage } = source
   // The first event is the creation, unless that was before there were events.

@@ -211,7 +211,7 @@ async function undo(request: PageRequest, services: Services): Promise<PageConte
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
   const context = await loadEntryContext({ ...services, timeZone: formZone(request) }, actor, of, page)
-  const rows = shown.map((each) => html`<li>${renderRecord(each.event, context)}: ${reasonOf(each)}</li>`)
+  const rows = shown.map((each) => html`<li>${renderRecord(each.event, context)}: ${explainStay(each)}</li>`)
   const others = failed - shown.length
   const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null
   const title =
@@ -227,7 +227,7 @@ function chooseNotice(count: number, failed: number): Notice {
 }
 
 /** Returns why a change stayed, with the labels of forms. */
-function reasonOf({ event: { record }, failure: { message, facts } }: Stayed): string {
+function explainStay({ event: { record }, failure: { message, facts } }: Stayed): string {
   return facts.violations ? formMessages(facts.violations, (field) => labelField(record, field)).join(' ') : message
 }
 

@@ -19,7 +19,7 @@ import { destination } from '../parts/links.ts'
 import { confirmLink } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { dnsAdviceFor } from './domain-reachability.ts'
-import { publicHostOf } from './domains.ts'
+import { readPublicHost } from './domains.ts'
 import type { ShownImport } from './import-plan.ts'
 import { figures, newAddress, oldAddress, type RowServices, rowList, rowsSection, tabBar } from './import-rows.ts'
 
@@ -211,7 +211,7 @@ async function dnsSection(
   const hosts = await findMovedHosts(storage, account, id)
   const ids = hosts.map(({ domain }) => domain.id)
   const [last, reached] = await Promise.all([findChecks(storage, account, ids), findReachedDomain(storage, account)])
-  const publicHost = publicHostOf(dashboardUrl(exchange))
+  const publicHost = readPublicHost(dashboardUrl(exchange))
   const parts = hosts.map(({ host, domain, isCopied }) => {
     const name = html`<bdi>${domain.name_unicode}</bdi>`
     if (isCopied)

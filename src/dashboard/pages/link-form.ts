@@ -145,16 +145,16 @@ function copyNote({ id, short_url, has_redirect_password }: Link): Html {
 /** Renders the domain and the alias; a select only if there are several domains. */
 function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Html {
   const [only, second] = domains
-  const prefixOf = ({ name }: PlainDomain) => shortUrlText(shortUrl(name, ''))
+  const formatPrefix = ({ name }: PlainDomain) => shortUrlText(shortUrl(name, ''))
   const alias = textField(state, {
     name: 'alias',
     label: linkLabels.alias,
     help: 'The end of the short link. Leave it empty to generate one.',
     isCode: true,
-    ...(second === undefined && only !== undefined && { prefix: prefixOf(only) }),
+    ...(second === undefined && only !== undefined && { prefix: formatPrefix(only) }),
   })
   if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
-  const options = domains.map((domain) => ({ value: String(domain.id), label: prefixOf(domain) }))
+  const options = domains.map((domain) => ({ value: String(domain.id), label: formatPrefix(domain) }))
   const domain = selectField(state, { name: 'domain_id', label: linkLabels.domain_id, options })
   return html`<div class="joined">${domain}${alias}</div>`
 }

@@ -31,7 +31,7 @@ import {
   submitButton,
   type Viewer,
 } from '../parts/buttons.ts'
-import { deletionQueryOf, permanentBox } from '../parts/deletion.ts'
+import { permanentBox, readDeletionQuery } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { linkSettings, settingItems } from '../parts/link-actions.ts'
 import { breakableUrl, destination, qrImage, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
@@ -45,7 +45,7 @@ import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { noClicksYet, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { type PropertyName, propertyNames } from '../statistics/values.ts'
 import { addAddressForms, addressesSection, findShown } from './addresses.ts'
-import { historyOf } from './history-entries.ts'
+import { loadRecordHistory } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 import { linkTest } from './link-test.ts'
 
@@ -97,7 +97,7 @@ async function showLink(
     linkTest(request, link, path, services.explain),
     addressesSection(request, link, services, addition),
     contextOf(link, request.account, services),
-    historyOf({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
+    loadRecordHistory({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
     findLinkWarnings(services.storage, request.account, [link], services),
     isVisited
       ? Promise.all([
@@ -243,7 +243,7 @@ function addLinkActions(pages: Pages, services: Services): void {
     'links:write',
     formHandler(askToDelete, async (request) => {
       const id = idParam(request, 'link')
-      await links.remove(request.actor, id, deletionQueryOf(request.fields), null)
+      await links.remove(request.actor, id, readDeletionQuery(request.fields), null)
       return new Redirect(linkListReturnPath(request.fields.next), 'changes')
     }),
   )

@@ -62,7 +62,7 @@ class SignIns {
   }
 
   async start(exchange: Exchange): Promise<HandlerResult> {
-    const purpose = await purposeOf(this.#pages, exchange, this.#services.oidc.config.baseUrl)
+    const purpose = await findPurpose(this.#pages, exchange, this.#services.oidc.config.baseUrl)
     if (isProblem(purpose)) return this.#openProblem(exchange, purpose)
     const started = await this.#services.oidc.start().catch((error) => this.#log(error))
     if (typeof started === 'string') return this.#openProblem(exchange, started)
@@ -123,7 +123,7 @@ class SignIns {
         return typeof member === 'string' ? member : { secret: await signInMember(tx, member, session) }
       })
       .catch((error) => problemOfJoining(error, purpose))
-    const reason = typeof result === 'string' ? reasonOf(result, arrival.claims, oidc.config) : undefined
+    const reason = typeof result === 'string' ? explainFailure(result, arrival.claims, oidc.config) : undefined
     if (reason !== undefined) warn(`sign-in with OpenID Connect failed: ${reason}`)
     if (typeof result === 'string') return result
     await this.#pages.signIn(exchange, result.secret)
@@ -161,7 +161,7 @@ export async function identitySection(
 }
 
 /** Returns what the sign-in is for. Another site must not start a sign-in that changes a person. */
-async function purposeOf(pages: PageServer, exchange: Exchange, baseUrl: string): Promise<Purpose | Problem> {
+async function findPurpose(pages: PageServer, exchange: Exchange, baseUrl: string): Promise<Purpose | Problem> {
   const { join, connect: isConnection } = exchange.query
   if (join === undefined && isConnection === undefined) return 'sign-in'
   if (!isFromOwnPage(exchange, baseUrl)) return 'foreign'
@@ -170,7 +170,7 @@ async function purposeOf(pages: PageServer, exchange: Exchange, baseUrl: string)
 }
 
 /** Returns what an operator can fix, without values of claims; undefined if there is nothing. */
-function reasonOf(problem: Problem, claims: Claims, { roleClaim, roles }: OidcConfig): string | undefined {
+function explainFailure(problem: Problem, claims: Claims, { roleClaim, roles }: OidcConfig): string | undefined {
   if (problem === 'no_account') return 'OIDC_ACCOUNT must be the ID of the account that people with a role join'
   if (roles.size === 0 || (problem !== 'no_access' && problem !== 'role_lost')) return undefined
   const isMissing = claims[roleClaim] === undefined

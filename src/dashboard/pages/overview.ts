@@ -135,7 +135,7 @@ async function endingNotice(
   const sentences = shown.map(({ found, words: [one, several, when], all }) => {
     const isMore = found.total >= maxEndingLinks
     const subject = `${isMore ? 'At least ' : ''}${quantity(found.total, 'link')}`
-    const named = found.links.map(({ link, end }) => nameOf(link, end, shortUrl, now))
+    const named = found.links.map(({ link, end }) => formatName(link, end, shortUrl, now))
     const others = found.total - named.length
     const more =
       others > 0 ? html`, and <a href="${all}">${isMore ? 'at least ' : ''}${formatCount(others)} more</a>` : ''
@@ -147,7 +147,7 @@ async function endingNotice(
 
 type NamedLink = Awaited<ReturnType<typeof findEndingLinks>>['ended']['links'][number]['link']
 
-function nameOf({ id, domain_name, alias }: NamedLink, end: number, shortUrl: ShortUrl, now: number): Html {
+function formatName({ id, domain_name, alias }: NamedLink, end: number, shortUrl: ShortUrl, now: number): Html {
   const name = shortUrlText(shortUrl(domain_name ?? '', alias))
   return html`<a href="/app/links/${id}"><bdi>${name}</bdi></a> ${timeAgo(end, now)}`
 }

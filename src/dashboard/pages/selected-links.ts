@@ -65,7 +65,7 @@ export function recentClicksIn(links: readonly BulkLink[]): string {
   return `${links.length === 1 ? 'It' : 'They'} had ${quantity(clicks, 'click')} in the last ${recentDays} days.`
 }
 
-export function effectOf(links: readonly BulkLink[], { services, actor }: Selection): Promise<Part> {
+export function describeLinksEffect(links: readonly BulkLink[], { services, actor }: Selection): Promise<Part> {
   const domains = new Set(links.map(({ domain_id }) => domain_id))
   return describeEffect(services, actor.account, [...domains])
 }

@@ -30,7 +30,7 @@ import { warningNotes } from '../parts/warnings.ts'
 import { keepAddressesBox } from './addresses.ts'
 import {
   common,
-  effectOf,
+  describeLinksEffect,
   linkTo,
   nameOf,
   type Question,
@@ -91,7 +91,7 @@ export async function askToDelete(selection: Selection, violations: readonly Vio
   return askWithControls(selection, violations, {
     title: `Delete ${counts}?`,
     notes: shortList(things, links.length),
-    consequences: [html`${await effectOf(links, selection)} ${recentClicksIn(links)}`, restorableNote],
+    consequences: [html`${await describeLinksEffect(links, selection)} ${recentClicksIn(links)}`, restorableNote],
     controls: (state) => (typed === null ? null : typedField(state, typed)),
     verb: `Delete ${counts}`,
     weight: 'danger',
@@ -217,21 +217,15 @@ export async function askToReplace(selection: Selection, replacement: Replacemen
   return { ...asked, staying: conflicts.map(({ link }) => link) }
 }
 
-const effects = {
-  enable: 'Visitors will be redirected immediately, unless a link is scheduled or has expired.',
-  archive: 'Lists omit archived links. They keep working.',
-  unarchive: 'Lists show these links again.',
-  forward: 'Query strings of visitors, such as ?utm_source=mail, will be added to the destinations.',
-  unforward: 'Destinations will no longer get the query strings of visitors.',
-}
+type ListSetting = { readonly label: string; readonly effect: string | null; readonly verb?: string }
 
 /** Asks before a setting of all matching links changes. */
 export async function askToChange(selection: Selection, what: Setting): Promise<Question> {
   const { links } = selection
-  const { label, verb: start = label }: { readonly label: string; readonly verb?: string } = listSettings[what]
+  const { label, effect, verb: start = label }: ListSetting = listSettings[what]
   const verb = `${start} ${quantity(links.length, 'link')}`
-  const effect = what === 'disable' ? await effectOf(links, selection) : effects[what]
-  return question(selection, { title: `${verb}?`, consequences: [effect, restorableNote], verb })
+  const consequence = effect ?? (await describeLinksEffect(links, selection))
+  return question(selection, { title: `${verb}?`, consequences: [consequence, restorableNote], verb })
 }
 
 /** Asks before all matching links move to a space. Throws `validation_failed` if the account does not have it. */
@@ -265,7 +259,7 @@ export async function askToChangeDomain(selection: Selection, domainId: number):
     return { title: `Nothing to move to ${name}`, section: 'links', body }
   }
   const counts = quantity(plan.moving.length, 'link')
-  const effect = await effectOf(plan.moving, selection)
+  const effect = await describeLinksEffect(plan.moving, selection)
   const parts = {
     title: `Move ${counts} to ${name}?`,
     notes,

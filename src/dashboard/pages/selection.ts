@@ -62,7 +62,7 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     if (ids === null) return tooManyPage(next)
     if (ids.length === 0) return new Redirect(next)
     if (fields.what === 'compare') return compareSelected(ids, next)
-    const selection = await selectionOf({ ids, next, fields }, list, request, services)
+    const selection = await loadSelection({ ids, next, fields }, list, request, services)
     const page = await act(selection, services)
     return page instanceof Redirect ? page : compareShown(page, selection, await readListed(selection, list))
   })
@@ -86,7 +86,7 @@ async function readListed({ fields, actor, services }: Selection, list: ListStat
 }
 
 /** Adds to the ids of a selection what its questions show. `list` is null for checked links. */
-async function selectionOf(
+async function loadSelection(
   given: Pick<Selection, 'ids' | 'next' | 'fields'>,
   list: ListState | null,
   request: PageRequest,
@@ -105,7 +105,7 @@ async function selectionOf(
 async function act(selection: Selection, services: Services): Promise<Question | PageContent | Redirect> {
   const { isMatching, fields, next, actor, links } = selection
   if (fields.what === 'move' && fields.to === undefined) return askWhereTo(selection)
-  const action = await actionFrom(selection)
+  const action = await chooseAction(selection)
   const isConfirmed = fields.confirmed === 'true'
   let staying: Question['staying']
   if (isConfirmed || action.isAsked || isMatching) {
@@ -133,7 +133,7 @@ async function movePage(request: PageRequest, services: Services): Promise<PageC
   if (ids === null) return tooManyPage(list.currentHref)
   if (ids.length === 0) return noLinksPage
   const given = { ids, next: list.currentHref, fields: { what: 'move' } }
-  return askWhereTo(await selectionOf(given, list, request, services), query.domain_id)
+  return askWhereTo(await loadSelection(given, list, request, services), query.domain_id)
 }
 
 /** Returns the page that asks where to move links. Each space and domain is a button. */
@@ -183,27 +183,25 @@ function checkedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }
 
+/** What each action of the list does with its form: the violations, the question, and the change. */
+const listActions: Readonly<Record<string, (selection: Selection) => LinkAction | Promise<LinkAction>>> = {
+  tag: changeTags,
+  limit: changeLimits,
+  replace: replaceText,
+  move: moveAll,
+  delete: deleteAll,
+}
+
 /** Returns the action of the form, with the violations in its values. Throws `validation_failed` if its space is gone. */
-async function actionFrom(selection: Selection): Promise<LinkAction> {
-  const { what } = selection.fields
+async function chooseAction(selection: Selection): Promise<LinkAction> {
+  const what = readText(selection.fields.what)
   if (isSetting(what)) {
     const ask = () => askToChange(selection, what)
-    return { ask, isAsked: false, change: await settingOf(listSettings[what].change, selection) }
+    return { ask, isAsked: false, change: await changeSettings(listSettings[what].change, selection) }
   }
-  switch (what) {
-    case 'tag':
-      return changeTags(selection)
-    case 'limit':
-      return changeLimits(selection)
-    case 'replace':
-      return replaceText(selection)
-    case 'move':
-      return moveAll(selection)
-    case 'delete':
-      return deleteAll(selection)
-    default:
-      throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
-  }
+  const action = Object.hasOwn(listActions, what) ? listActions[what] : undefined
+  if (action) return action(selection)
+  throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
 }
 
 function update(change: Partial<Extract<BatchChange, { kind: 'update' }>>): LinkAction['change'] {
@@ -211,7 +209,7 @@ function update(change: Partial<Extract<BatchChange, { kind: 'update' }>>): Link
 }
 
 /** Returns the change that sets these fields on all links. Throws `validation_failed`. */
-async function settingOf(fields: Fields, { actor, services }: Selection): Promise<LinkAction['change']> {
+async function changeSettings(fields: Fields, { actor, services }: Selection): Promise<LinkAction['change']> {
   return update({ values: await services.actions.links.prepareChange(actor.account, setForm.read(fields)) })
 }
 
@@ -251,7 +249,7 @@ async function changeLimits(selection: Selection): Promise<LinkAction> {
   }
   const isEmpty = violations.length === 0 && Object.keys(sent).length === 0
   if (isEmpty) violations.push(new Refusal('required.limit_change').at(limits[0].name))
-  const change = await attempt(() => settingOf(sent, selection))
+  const change = await attempt(() => changeSettings(sent, selection))
   if (change instanceof Failure) violations.push(...(change.facts.violations ?? []))
   const ask = () => askForLimits(selection, violations)
   return { ask, isAsked: true, change: change instanceof Failure ? update({}) : change, violations }
@@ -276,7 +274,7 @@ async function moveAll(selection: Selection): Promise<LinkAction> {
     const change = update({ values: { domain_id: target, keep_address } })
     return { ask: () => askToChangeDomain(selection, target), isAsked: true, change }
   }
-  const change = await settingOf({ space_id: target === 0 ? '' : String(target) }, selection)
+  const change = await changeSettings({ space_id: target === 0 ? '' : String(target) }, selection)
   return { ask: () => askToChangeSpace(selection, target), isAsked: false, change }
 }
 

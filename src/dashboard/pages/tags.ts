@@ -50,7 +50,7 @@ export function addTagPages(pages: Pages, addGroupPages: AddGroupPages, services
     heading: spaceLabel,
     linksOf: ({ links }) => links,
     columns: async () => [
-      { label: 'Color', isPlain: true, cell: ({ row }) => colorOf(row) },
+      { label: 'Color', isPlain: true, cell: ({ row }) => renderColor(row) },
       { label: 'Links', sortBy: 'links', isPlain: true, cell: ({ row }) => linksOf(row) },
     ],
     newLinkQuery: ({ name }) => ({ tags: name }),
@@ -75,7 +75,7 @@ export function addTagPages(pages: Pages, addGroupPages: AddGroupPages, services
   })
 }
 
-function colorOf({ color }: Tag): string {
+function renderColor({ color }: Tag): string {
   return capitalize(colors[color - 1] ?? '')
 }
 
@@ -86,7 +86,7 @@ function linksOf({ id, links }: Tag) {
 
 function facts(tag: Tag) {
   return html`<dl class="facts"><dt>Links</dt><dd>${linksOf(tag)}, including archived ones</dd>
-<dt>Color</dt><dd>${colorOf(tag)}</dd><dt>Created</dt><dd>${timeAgo(tag.created_at, Date.now())}</dd></dl>`
+<dt>Color</dt><dd>${renderColor(tag)}</dd><dt>Created</dt><dd>${timeAgo(tag.created_at, Date.now())}</dd></dl>`
 }
 
 /** Returns a sentence with the number of links of a tag and of their clicks. */

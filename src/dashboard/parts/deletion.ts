@@ -42,6 +42,6 @@ export function permanentBox(state: FormState, hasClicks = true): Html {
 }
 
 /** Returns the query of a deletion whose form has the box. */
-export function deletionQueryOf({ permanently }: Fields): Fields {
+export function readDeletionQuery({ permanently }: Fields): Fields {
   return permanently === undefined ? {} : { permanently }
 }

@@ -20,10 +20,26 @@ export const maxCompared = 5
 
 /** Settings that link pages and the menus of lists change. */
 export const linkSettings = {
-  enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' } },
-  disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' } },
-  archive: { label: 'Archive', icon: 'archive', change: { archived: 'true' } },
-  unarchive: { label: 'Unarchive', icon: 'unarchive', change: { archived: 'false' } },
+  enable: {
+    label: 'Enable',
+    icon: 'done',
+    change: { disabled: 'false' },
+    effect: 'Visitors will be redirected immediately, unless a link is scheduled or has expired.',
+  },
+  // What visitors see depends on the domain.
+  disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' }, effect: null },
+  archive: {
+    label: 'Archive',
+    icon: 'archive',
+    change: { archived: 'true' },
+    effect: 'Lists omit archived links. They keep working.',
+  },
+  unarchive: {
+    label: 'Unarchive',
+    icon: 'unarchive',
+    change: { archived: 'false' },
+    effect: 'Lists show these links again.',
+  },
 } as const
 
 /** Settings that the menu for selected links changes. A question starts with `verb`, or `label` without it. */
@@ -34,12 +50,14 @@ export const listSettings = {
     verb: 'Forward query strings of',
     icon: 'open',
     change: { forward_query: 'true' },
+    effect: 'Query strings of visitors, such as ?utm_source=mail, will be added to the destinations.',
   },
   unforward: {
     label: 'Don’t forward query strings',
     verb: 'Don’t forward query strings of',
     icon: 'off',
     change: { forward_query: 'false' },
+    effect: 'Destinations will no longer get the query strings of visitors.',
   },
 } as const
 
@@ -63,7 +81,7 @@ const moreActions: Readonly<Record<string, { readonly label: string; readonly ic
   replace: { label: 'Replace in destinations…', icon: 'edit' },
 }
 
-/** Renders the controls for the selected links. `next` is the path of the list. More actions can be added here and in `actionFrom`. */
+/** Renders the controls for the selected links. `next` is the path of the list. More actions can be added here and in `listActions`. */
 export function selectedActions(next: string, viewer: Viewer): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight })

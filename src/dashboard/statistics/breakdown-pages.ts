@@ -108,7 +108,7 @@ async function valuesPage(named: NamedStatistics, name: BreakdownName, query: Fi
   const all = await rankValues(statistics, name)
   const body = html`${introduction(named, name === 'links' ? null : ` by ${one.toLowerCase()}`)}
 ${periodBar({ reading: statistics.reading, path: list.path, file: `${list.path}.csv`, isCompared: false })}
-${filterBar(list, `Search ${nounOf(name)}`, [])}
+${filterBar(list, `Search ${chooseNoun(name)}`, [])}
 <div id="results" class="results">${await results(statistics, name, list, all)}</div>
 <p class="muted small">${noteOn(all, name)} ${timeZoneText(statistics.calendar)}</p>`
   const where = named.name === null ? title : `${title} of ${named.name}`
@@ -116,14 +116,14 @@ ${filterBar(list, `Search ${nounOf(name)}`, [])}
 }
 
 /** Returns the noun for several values: "countries", "links". */
-function nounOf(name: BreakdownName): string {
+function chooseNoun(name: BreakdownName): string {
   return name === 'links' ? 'links' : breakdowns[name].title.toLowerCase()
 }
 
 function noteOn(all: Ranking, name: BreakdownName): string {
   const isLimited = all.countClicks('other') > 0
   if (isGroup(name)) return isLimited ? limitOfGroups(name) : ''
-  const limit = `Each day stores up to ${maxValues} ${nounOf(name)}. Clicks of the others are counted as Others.`
+  const limit = `Each day stores up to ${maxValues} ${chooseNoun(name)}. Clicks of the others are counted as Others.`
   return [...(isLimited ? [limit] : []), ...(name === 'links' ? [] : [unanswered])].join(' ')
 }
 
@@ -132,7 +132,12 @@ function limitOfGroups(name: GroupName): string {
 }
 
 /** Returns the values whose text contains the search, among the most clicked links or all other values. */
-async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownName, search: string): Promise<Ranking> {
+async function findMatches(
+  statistics: Statistics,
+  all: Ranking,
+  name: BreakdownName,
+  search: string,
+): Promise<Ranking> {
   const text = foldCase(search)
   if (isProperty(name)) return all.filter((value) => foldCase(valueText(name, value)).includes(text))
   if (isGroup(name)) {
@@ -154,7 +159,7 @@ async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownNa
 
 async function results(statistics: Statistics, name: BreakdownName, list: ListState, all: Ranking): Promise<Html> {
   const { search, sort_by, sort } = list.query
-  const matching = search === null ? all : await matchesOf(statistics, all, name, search)
+  const matching = search === null ? all : await findMatches(statistics, all, name, search)
   const isLimited = search !== null && name === 'links' && all.size > searchedLinks
   const limits = isLimited
     ? html`<p class="muted small">Only the ${formatCount(searchedLinks)} links with the most clicks were searched.</p>`
@@ -175,7 +180,7 @@ async function results(statistics: Statistics, name: BreakdownName, list: ListSt
   }
   if (list.page > 1) return list.emptyPageMessage()
   if (search === null) return html`<p class="muted" data-count>No clicks in this period.</p>`
-  return html`<p data-count>No ${nounOf(name)} match “${truncateMiddle(search, 60)}”.</p>${limits}`
+  return html`<p data-count>No ${chooseNoun(name)} match “${truncateMiddle(search, 60)}”.</p>${limits}`
 }
 
 interface ValueTable {

@@ -24,7 +24,7 @@ export function periodBar(bar: PeriodBar): Html {
   const { period, violations } = reading
   const links = periods.map(({ name, label }) => {
     const isCurrent = name === period.name && violations.length === 0
-    const href = hrefOf(bar, periodQuery({ ...period, name }))
+    const href = formatHref(bar, periodQuery({ ...period, name }))
     const link = attributes({ href, 'aria-current': isCurrent ? 'true' : null })
     // The stylesheet reserves the width of the bold label for the regular weight.
     return html`<a${link}><span data-label="${label}">${label}</span></a>`
@@ -35,7 +35,7 @@ export function periodBar(bar: PeriodBar): Html {
 <div class="menu" id="dates" popover>${dates}</div>`
   const csv = linkButton({
     label: 'Export CSV',
-    href: `${file}?${queryOf(fixed, periodQuery(period))}`,
+    href: `${file}?${formatQuery(fixed, periodQuery(period))}`,
   })
   const own =
     violations.length > 0
@@ -65,7 +65,7 @@ function comparisonMenu(bar: PeriodBar): Html {
   const names = Object.keys(comparisonLabels) as Comparison[]
   const items = names.map((comparison) => ({
     label: comparisonLabels[comparison][0],
-    href: hrefOf(bar, periodQuery({ ...period, comparison })),
+    href: formatHref(bar, periodQuery({ ...period, comparison })),
     isCurrent: comparison === period.comparison,
   }))
   const [, chosen] = comparisonLabels[period.comparison]
@@ -73,11 +73,11 @@ function comparisonMenu(bar: PeriodBar): Html {
 ${menuItems('compare', items)}`
 }
 
-function hrefOf({ path, fixed = {} }: PeriodBar, query: string): string {
-  return `${path}?${queryOf(fixed, query)}`
+function formatHref({ path, fixed = {} }: PeriodBar, query: string): string {
+  return `${path}?${formatQuery(fixed, query)}`
 }
 
-function queryOf(fixed: Readonly<Record<string, string>>, query: string): string {
+function formatQuery(fixed: Readonly<Record<string, string>>, query: string): string {
   // Commas between ids stay readable.
   const first = new URLSearchParams(fixed).toString().replaceAll('%2C', ',')
   return first === '' ? query : `${first}&${query}`
