@@ -3,6 +3,17 @@ import { createdAt as created_at, type ImportExample, exampleUrl as url } from '
 
 export const hostedImports: readonly ImportExample[] = [
   {
+    title: 'Bitly, CSV of the Links page, with two addresses of a link and a thousands separator',
+    source: 'bitly',
+    file: `Link,Custom Link,Date created,Title,Destination URL,Engagements,Status\nhttps://sip.example/4kQz9L,https://sip.example/Tea-Menu,2025-03-09T07:15:00+0000,Tea,${url},"2,048",Active`,
+    rows: [
+      {
+        ...{ line: 2, addresses: ['sip.example/Tea-Menu', 'sip.example/4kQz9L'], clicks: 2048 },
+        fields: { url, title: 'Tea', archived: 'false' },
+      },
+    ],
+  },
+  {
     title: 'Bitly, CSV like the API',
     source: 'bitly',
     file: `created_at,link,custom_bitlink,long_url,title,archived\n2025-03-09T07:15:00+0000,sip.example/4k,sip.example/Tea,${url},Tea,true`,

@@ -3,6 +3,21 @@ import { createdAt as created_at, type ImportExample, exampleUrl as url } from '
 
 export const selfHostedImports: readonly ImportExample[] = [
   {
+    title: 'YOURLS, SQL with keywords that differ only in case, one of them without a time',
+    source: 'yourls',
+    file: `INSERT INTO \`yrl_url\` (\`keyword\`,\`url\`,\`title\`,\`timestamp\`,\`ip\`,\`clicks\`) VALUES
+('q7','${url}','Oolong','2025-03-09 08:15:00','192.0.2.44',9),
+('Q7','${url}','It\\'s green','0000-00-00 00:00:00','',1);`,
+    options: { timeZone: 'Europe/Vienna' },
+    rows: [
+      { line: 2, addresses: ['*/q7'], fields: { url, title: 'Oolong' }, clicks: 9 },
+      {
+        ...{ line: 3, addresses: ['*/Q7'], fields: { url, title: "It's green" }, clicks: 1 },
+        ...{ created_at: null, losses: ['created_at'] },
+      },
+    ],
+  },
+  {
     title: 'YOURLS, CSV of the table',
     source: 'yourls',
     file: `keyword,url,title,timestamp,ip,clicks\nq7,${url},Tea,2025-03-09 07:15:00,192.0.2.1,9`,
@@ -113,6 +128,25 @@ INSERT INTO public.links (id, address, target, visit_count, password, banned, do
     file: `createdAt,shortCode,shortUrl,longUrl,title,tags,visits\n2025-03-09T08:15:00+01:00,a%20b,https://sip.example/a%20b,${url},Tea,hot|green tea,7`,
     rows: [
       { line: 2, addresses: ['sip.example/a b'], fields: { url, title: 'Tea', tags: 'hot,green tea' }, clicks: 7 },
+    ],
+  },
+  {
+    title: 'Shlink, JSON with a legacy alias, a limit, an end, bots and rules',
+    source: 'shlink',
+    file: `{"shortUrls":{"data":[{"shortCode":"cup!",
+ "shortUrl":"https://sip.example/cup!","longUrl":"${url}",
+ "dateCreated":"2025-03-09T08:15:00+01:00","visitsSummary":{"total":2,"nonBots":1,"bots":1},"tags":["shop"],
+ "meta":{"validSince":null,"validUntil":"2027-01-31T23:59:00+01:00","maxVisits":500},
+ "domain":null,"title":null,"forwardQuery":true,"hasRedirectRules":true}]}}`,
+    rows: [
+      {
+        addresses: ['sip.example/cup!'],
+        fields: {
+          ...{ url, tags: 'shop', active_period_end_at: '2027-01-31T22:59:00.000Z' },
+          ...{ clicks_limit: '500', forward_query: 'true' },
+        },
+        ...{ clicks: 1, bots: 1, losses: ['rules'] },
+      },
     ],
   },
   {
