@@ -16,11 +16,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`app links: ${engine}`, async () => {
     const app = await startApp({ engine })
 
-    async function stored(fields: Json = {}): Promise<Json> {
-      const answer = await app.send('POST', domains, { json: { name: freshName(), ...fields } })
-      assert.equal(answer.status, 201, answer.text)
-      return answer.body.data
-    }
+    const stored = (fields: Json) => app.stored('/domains', { name: freshName(), ...fields })
     const change = (id: number, form: Json) => app.send('PATCH', `${domains}/${id}`, { form })
 
     test('201 and 200 with the texts as sent, only trimmed, after not_found_url', async () => {

@@ -14,11 +14,7 @@ function freshName(): string {
   return `d${made}.acme.com`
 }
 
-async function stored(fields: Record<string, string> = {}): Promise<Json> {
-  const answer = await app.send('POST', domains, { form: { name: freshName(), ...fields } })
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data
-}
+const stored = (fields: Json = {}) => app.stored('/domains', { name: freshName(), ...fields })
 
 const both = ['PUT', 'PATCH'] as const
 

@@ -48,11 +48,7 @@ const { body: domain } = await app.send('POST', '/api/v1/domains', { form: { nam
 assert.equal(domain.data.id, 1)
 const aliases = ['sale', 'Ähre-ß', '日本語/リンク', '🏳️‍🌈'.repeat(5), 'ж'.repeat(128), '😀'.repeat(128)]
 const links: { readonly id: number; readonly short_url: string }[] = []
-for (const alias of aliases) {
-  const { status, body } = await app.send('POST', '/api/v1/links', { json: { url: 'https://acme.com', alias } })
-  assert.equal(status, 201)
-  links.push(body.data)
-}
+for (const alias of aliases) links.push(await app.stored('/links', { url: 'https://acme.com', alias }))
 const [first, longest] = [links[0]?.id, links.at(-1)?.id]
 
 /** The bytes of a picture. */

@@ -29,8 +29,7 @@ const places = await Promise.all(
       const { id: account } = await createAccount(app.storage, zone, zone)
       const key = await app.createKey({ account })
       const name = `${zone.toLowerCase().replaceAll(/[^a-z]/g, '-')}-${at}.example`
-      const answer = await app.send('POST', '/api/v1/domains', { key, json: { name, not_found_url } })
-      assert.equal(answer.status, 201, answer.text)
+      await app.stored('/domains', { name, not_found_url }, key)
       return { key, name }
     }),
   ),
@@ -154,14 +153,8 @@ async function stored({ place, rules: all, redirect_status, fields }: Link) {
     active_period_end_at: start !== null && end !== null && start >= end ? null : end,
     rules: rules.map((rule, at) => ruleJson(rule, at, `${url}-detour`)),
   }
-  if (rules.some(({ returns }) => returns)) await post(place.key, { alias: `${alias}-detour`, url })
-  return { id: await post(place.key, json), url }
-}
-
-async function post(key: string, json: Json): Promise<number> {
-  const answer = await app.send('POST', '/api/v1/links', { key, json })
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data.id
+  if (rules.some(({ returns }) => returns)) await app.stored('/links', { alias: `${alias}-detour`, url }, place.key)
+  return { id: (await app.stored('/links', json, place.key)).id, url }
 }
 
 interface Outcome {

@@ -8,11 +8,7 @@ import { assertRefused } from '../../test/links-api.ts'
 const app = await startApp()
 const spaces = '/api/v1/spaces'
 
-async function stored(fields: Record<string, string | number> = {}): Promise<Json> {
-  const answer = await app.send('POST', spaces, { form: { name: 'Marketing', ...fields } })
-  assert.equal(answer.status, 201, answer.text)
-  return answer.body.data
-}
+const stored = (fields: Json) => app.stored('/spaces', { name: 'Marketing', ...fields })
 
 const inJson = (color: string): Request => ({
   body: `{"name": "x", "color": ${color}}`,
