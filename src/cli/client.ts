@@ -2,25 +2,17 @@
 import { json, text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Actor } from '../access/actor.ts'
-import { type ApiClient, type ApiResponse, LocalApi } from '../api/local.ts'
+import type { ApiClient, ApiResponse } from '../api/local.ts'
 import type { Operation } from '../api/operations.ts'
-import { addOperations } from '../app/operations.ts'
-import { createSemaphores } from '../app/semaphores.ts'
-import { readHistoryDays, readShortUrlTemplate } from '../config/config.ts'
+import { withLocalApi } from '../app/local.ts'
 import { Failure } from '../errors.ts'
 import { type Form, form } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { IdempotentRequests } from '../idempotency/store.ts'
 import type { ImportActions } from '../imports/actions.ts'
-import { findInstanceUrls } from '../instance/store.ts'
-import { shortUrls } from '../names/short-url.ts'
-import { explainer } from '../redirect/explain.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
-import { openActions } from './actions.ts'
 import type { Arguments, Command, Declared, Printed, Terminal, Values } from './command.ts'
 import { checkFields, explained } from './form-options.ts'
-import { openImports } from './imports.ts'
 import { dashboardUrl } from './instance.ts'
 import { type Listed, writeWarnings } from './output.ts'
 
@@ -143,7 +135,7 @@ export function findForm({ body, query }: Operation): Form<unknown> {
   return body?.form ?? query ?? noForm
 }
 
-interface Local {
+interface LocalClient {
   readonly db: Storage
   readonly actor: Actor
   readonly terminal: Terminal
@@ -153,26 +145,10 @@ interface Local {
 
 /** Runs work with the API in this process. */
 export async function withClient<T>(
-  { db, actor, terminal, imports }: Local,
+  { terminal, ...local }: LocalClient,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const { base_url, short_url } = await findInstanceUrls(db)
-  const shortUrl = shortUrls(readShortUrlTemplate(short_url))
-  const { actions, reversals } = await openActions(db)
-  const idempotentRequests = new IdempotentRequests(db)
-  const api = new LocalApi(actor, () => dashboardUrl(base_url))
-  addOperations(api, {
-    ...{ storage: db, idempotentRequests, actions, reversals, shortUrl },
-    imports: imports ?? (await openImports(db)),
-    explain: explainer(db, shortUrl),
-    historyDays: readHistoryDays(),
-    semaphores: createSemaphores(),
-  })
-  try {
-    return await work(new Client(api, terminal))
-  } finally {
-    await idempotentRequests.close()
-  }
+  return withLocalApi({ ...local, dashboardUrl }, (api) => work(new Client(api, terminal)))
 }
 
 /** Declares a command that uses only the API, with an option for the account. */

@@ -1,17 +1,8 @@
 /** The URLs of the instance, and whether a server listens there. */
 import type { Writable } from 'node:stream'
-import { readOwnUrl, readShortUrlTemplate } from '../config/config.ts'
+import { readOwnUrl } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
-import { findInstanceUrls } from '../instance/store.ts'
 import { isListening } from '../lib/listening.ts'
-import { type ShortUrl, shortUrls } from '../names/short-url.ts'
-import type { Db } from '../storage/port.ts'
-
-/** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
-export async function ownShortUrls(db: Db): Promise<ShortUrl> {
-  const { short_url } = await findInstanceUrls(db)
-  return shortUrls(readShortUrlTemplate(short_url))
-}
 
 /** Returns the URL of the dashboard, without a trailing slash, by the stored one. Throws `StartupFailure` if it is unknown. */
 export function dashboardUrl(stored: string | null): string {

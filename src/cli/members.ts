@@ -1,4 +1,5 @@
 /** The commands on members and invitations. */
+import { openActions } from '../app/local.ts'
 import { StartupFailure } from '../errors.ts'
 import { forgetMember } from '../members/forgetting.ts'
 import {
@@ -11,7 +12,6 @@ import {
 import { memberRecords } from '../members/store.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
-import { openActions } from './actions.ts'
 import { flag, invitationId, removedMemberId, required, text } from './arguments.ts'
 import { formOptions } from './form-options.ts'
 import { warnUnlessListening } from './instance.ts'

@@ -1,4 +1,5 @@
 /** What commands print about imports. */
+import { ownShortUrls } from '../app/local.ts'
 import { readOwnUrl } from '../config/config.ts'
 import { domainOperations } from '../domains/operations.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -29,7 +30,6 @@ import { program } from '../version.ts'
 import type { Client } from './client.ts'
 import type { Terminal } from './command.ts'
 import { changesInWords } from './history.ts'
-import { ownShortUrls } from './instance.ts'
 import { type Listed, printable, shorten, table } from './output.ts'
 import type { NamedRecord } from './references.ts'
 
