@@ -15,7 +15,7 @@ export async function retentionJob(db: Db, now: number): Promise<{ lease: Lease;
   return { lease: { token }, signal: new AbortController().signal, now }
 }
 
-/** Finishes all jobs on records, also those that a running app has taken. */
+/** Finishes all jobs on records, and waits for the jobs of a running app. */
 export async function finishJobs(storage: Storage): Promise<void> {
   const left = query.selectFrom('jobs').select('id').where('kind', '<>', 'retention').limit(1)
   await eventually(async () => {

@@ -35,7 +35,7 @@ export function buildImports(
     ...{ rules: links.rules, run: (job) => worker.run(job), reversals, jobs, patienceMs },
     prove: prover(storage, shortUrls(shortUrl), proofHosts),
   })
-  // The thread ends in the middle of a job, after the jobs have been told to stop.
+  // The thread ends in the middle of a job, which another process can then continue.
   return { actions, service: { close: async () => void (await Promise.all([jobs.close(), worker.close()])) } }
 }
 

@@ -284,7 +284,7 @@ export class ImportActions {
   }
 
   /**
-   * Starts a job in one of these states, or joins the one that runs. Waits for it up to `patienceMs`. `check` throws why the job is
+   * Starts a job in one of these states, or joins the running one. Waits for it up to `patienceMs`. `check` throws why the job is
    * impossible.
    */
   async #start(

@@ -350,7 +350,7 @@ export const importOperations = {
   proof: job(
     'prove',
     'proof',
-    'Requests each address from the old service with GET, without following redirects, and compares the response with this server’s, for which nothing is counted. `same_location` is another redirect status, and `unreachable` also a host that already points here. A host gets at most 5 requests per second. A repetition repeats everything that isn’t `same`. One proof runs at a time for an account, beside an `apply` or `undo`.',
+    'Requests each address from the old service with GET, without following redirects, and compares the response with this server’s, for which nothing is counted. `same_location` is another redirect status, and `unreachable` also a host that already points here. A host gets at most 5 requests per second. A repetition repeats everything that isn’t `same`. One proof runs at a time for an account, and doesn’t block `apply` and `undo`.',
     [],
   ),
   cancelProof: {

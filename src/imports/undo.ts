@@ -84,7 +84,7 @@ export async function undoImport(
   if (actor === null || account === null) return
   let failed: string | undefined
   let { done } = job
-  // The actor has all scopes: whoever may undo imports may delete the tags that they have created.
+  // The actor has all scopes: an undo of an import also deletes its tags.
   for (const batch of batches.toReversed()) {
     for await (const results of reversals.undoBatch(actor, batch, { lease })) {
       // New tags stay if other links have them by now.
@@ -105,7 +105,7 @@ export async function undoImport(
   if (failed !== undefined) throw editedSince(failed)
   await storage.write(async (tx) => {
     await holdJob(tx, lease)
-    // What is left can't be undone: links that were deleted, and tags that other links have.
+    // The other events can't be undone: their links were deleted by hand, or other links have their tags by now.
     const [left] = await lockBatches(tx, account, batches.slice(0, 1))
     if (left !== undefined && left.state !== 'undone') await saveUndone(tx, actor, left)
     await endJob(tx, lease)
@@ -123,8 +123,8 @@ async function saveUndone(tx: Db, actor: Actor, { id, source }: LockedBatch): Pr
 }
 
 /**
- * Updates the states of imports, in the transaction that has reversed events: an import is undone as soon as all events of its batch are,
- * and applied again if one of these reversals is undone.
+ * Updates the states of imports, in the transaction that has reversed events. An import is undone as soon as all events of its batch
+ * are undone. It is applied again if one of these reversals is undone.
  */
 export async function followReversals(tx: Db, actor: Actor, reversed: readonly StoredEvent[]): Promise<void> {
   const changes = await countChanges(tx, actor.account, reversed)

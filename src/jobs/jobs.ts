@@ -160,7 +160,7 @@ export class Jobs {
     if (next !== undefined) this.#continue.runIn(Math.min(everyMs, next.free_at_ms - this.#now()))
   }
 
-  /** Returns the jobs that any process can take, and the one that follows. */
+  /** Returns the jobs that any process can take, and the next job. */
   async #findDue(limit: number) {
     const first = await findFirstJobs(this.#storage, [...this.#works.keys()], limit)
     const isDue = (job: (typeof first)[number]) => job.free_at_ms <= this.#now()

@@ -76,7 +76,10 @@ export function addImportPages(pages: Pages, services: Services): void {
   })
 
   pages.post(`${home}/:id/proof/stop`, 'imports:write', async (request) => {
-    await imports.cancelProof(request.actor, idParam(request, 'import'))
+    await imports.cancelProof(request.actor, idParam(request, 'import')).catch((error) => {
+      // The check has ended by itself.
+      if (!(error instanceof Failure && error.code === 'import_state')) throw error
+    })
     return new Redirect(`${pathOf(request)}#proof`)
   })
 
