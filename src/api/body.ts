@@ -6,6 +6,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
 import { JsonReader, type TextPosition } from '../http/json-reader.ts'
 import { CsvError, CsvReader, maxQuotes } from '../lib/csv-rows.ts'
+import { formatCount } from '../lib/format.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { Body, FileBody, MediaType } from './operations.ts'
 
@@ -127,7 +128,7 @@ function describeProblem({ problem, quoteLines: [opening, closing] }: CsvError):
   const advice = 'Double the quotes within a cell, and put one before and after it.'
   if (problem === 'never closed') return `the quote in line ${opening} is never closed. ${advice}`
   if (problem === 'too many quotes') {
-    return `the cell has more than ${maxQuotes.toLocaleString('en-US')} quotes. Shorten it.`
+    return `the cell has more than ${formatCount(maxQuotes)} quotes. Shorten it.`
   }
   if (opening === closing) return `text follows the closing quote. ${advice}`
   return `the quote in line ${opening} is closed in line ${closing}, but text follows. ${advice}`

@@ -4,7 +4,7 @@ import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
-import { maxReversed, type Reversals, type ReversedEvent, type ReversibleKind } from '../events/reversal.ts'
+import { maxReversed, type Reversals, type ReversedEvent } from '../events/reversal.ts'
 import {
   batchIdRule,
   type Event,
@@ -21,6 +21,8 @@ import { Type } from '../forms/json-schema.ts'
 import { readCondition, rejectIfMatch } from '../http/conditions.ts'
 import { failures } from '../http/failures.ts'
 import { send, sendJson } from '../http/response.ts'
+import { formatCount } from '../lib/format.ts'
+import type { ReversibleKind } from '../record-kinds.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
@@ -124,7 +126,7 @@ export const reverseEvents: Operation = {
   path: '/events/undo',
   tag,
   summary: 'Undo a batch of events',
-  description: `Undoes up to ${maxReversed.toLocaleString('en-US')} events with the same \`batch_id\`, newest first. Events succeed or fail independently. Repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
+  description: `Undoes up to ${formatCount(maxReversed)} events with the same \`batch_id\`, newest first. Events succeed or fail independently. Repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
   scope: null,
   body: { name: 'UndoEvents', form: batchForm, example: { batch_id: example.batch_id } },
   refused: { batch_id: '' },

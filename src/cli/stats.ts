@@ -1,5 +1,6 @@
 import type { ValueClicks } from '../analytics/statistics/ranking.ts'
 import { showStats, statsQuery } from '../analytics/statistics/schema.ts'
+import { formatCount } from '../lib/format.ts'
 import { linkOperations } from '../links/operations.ts'
 import type { Link } from '../links/schema.ts'
 import { flag, text, withDefault } from './arguments.ts'
@@ -27,7 +28,7 @@ export const statsCommand = apiCommand({
     const { data, meta } = await client.call<object[], StatisticTotals>(showStats, { fields, operand: 'name' })
     const { range = meta, time_zone, clicks } = meta
     if (isJson) return json({ data, meta: range === meta ? meta : { range, time_zone, clicks } })
-    const total = `Total: ${clicks.toLocaleString('en-US')} clicks from ${range.from} to ${range.to} (${time_zone}).`
+    const total = `Total: ${formatCount(clicks)} clicks from ${range.from} to ${range.to} (${time_zone}).`
     const rows = name === 'links' ? await withShortUrls(client, data) : data.map((row) => inZone(row, meta))
     return `${recordTable(rows, ['value', 'clicks'])}\n\n${total}`
   },
@@ -43,7 +44,7 @@ interface StatisticTotals {
   readonly clicks: number
 }
 
-/** A day of which nobody needs the clicks. */
+/** Any day: only the time zone of the response is used. */
 const anyDay = '2026-01-01'
 
 /** Returns the time zone of the account. */

@@ -7,8 +7,7 @@ import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { HeldJob, Jobs } from '../jobs/jobs.ts'
 import { addJob, findJob, holdJob, type Lease, pauseMs } from '../jobs/store.ts'
-import type { EventAction } from '../record-kinds.ts'
-import { isReversibleRecord } from '../record-kinds.ts'
+import { type EventAction, isReversibleRecord, type ReversibleKind } from '../record-kinds.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Times } from '../storage/records.ts'
 import { type GroupKind, splitImported, type Values } from './event.ts'
@@ -90,8 +89,6 @@ export function groupReversal<Shown extends Times & { readonly id: number }, Kep
       }),
   }
 }
-
-export type ReversibleKind = 'link' | GroupKind
 
 /** Returns whether someone has the scopes to reverse these changes, as far as any can be reversed. */
 export function mayReverse(actor: Pick<Identity, 'scopes'>, changed: readonly Pick<StoredEvent, 'record'>[]): boolean {

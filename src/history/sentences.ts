@@ -1,6 +1,6 @@
 /**
  * Sentences about changes, from their events: "changed the destination of go.acme.com/summer". The history, notices and
- * commands say the same ones. Events are those of the API.
+ * commands use the same sentences. Events have the fields of the API.
  */
 import { domainToUnicode } from 'node:url'
 import { domainLabels } from '../domains/schema.ts'
@@ -70,15 +70,6 @@ export function describeBatch(batch: ChangeBatch, findName: FindName): Words {
         ],
   )
   return listWords(all)
-}
-
-/** Says what happened in these events, which are all events of a batch. */
-export function describeChanges(changes: readonly Change[], findName: FindName): Words {
-  const types = [...Map.groupBy(changes, ({ type }) => type).values()]
-  const counts = types.flatMap((same) =>
-    same.slice(0, 1).map(({ type, record }) => ({ type, record, all: same.length })),
-  )
-  return describeBatch({ counts, isLarger: false, sample: changes }, findName)
 }
 
 /** Returns the words as text. */

@@ -187,13 +187,6 @@ export async function setTimeZone(db: Db, person: number, time_zone: string, isF
   await db.execute(isFirst ? own.where('time_zone', 'is', null) : own)
 }
 
-/** Finds the ids of the account's members with an email address, case-insensitively; `limit` at most. */
-export async function membersWithEmail(db: Db, account: number, email: string, limit: number): Promise<number[]> {
-  const own = query.selectFrom('members').select('id').where('account_id', '=', account)
-  const found = own.where('email_folded', '=', foldCase(email)).orderBy('id').limit(limit)
-  return (await db.execute(found)).map(({ id }) => id)
-}
-
 /** The name of the first owner until they change it. */
 const firstOwnerName = 'Owner'
 

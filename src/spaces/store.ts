@@ -22,19 +22,6 @@ export const loggedSpaces = new LoggedRecords<Space>(spaceRecords, {
   },
 })
 
-/** Lists the account's spaces with this name, case-insensitively; `limit` at most. */
-export function spacesNamed(db: Db, account: number, name: string, limit: number): Promise<Space[]> {
-  return db.execute(
-    query
-      .selectFrom('spaces')
-      .select(spaceRecords.columns)
-      .where('account_id', '=', account)
-      .where('name_folded', '=', foldCase(name))
-      .orderBy('id')
-      .limit(limit),
-  )
-}
-
 /** Stores a space; an imported one keeps its times. */
 export function insertSpace(
   db: Db,
