@@ -1,6 +1,5 @@
 /** How commands use the API: in this process, with the operator as the actor. */
-import { json, text } from 'node:stream/consumers'
-import { setTimeout as wait } from 'node:timers/promises'
+import { text } from 'node:stream/consumers'
 import type { Actor } from '../access/actor.ts'
 import type { ApiClient, ApiResponse } from '../api/local.ts'
 import type { Operation } from '../api/operations.ts'
@@ -32,9 +31,6 @@ interface Answer<T, Meta> {
 
 /** The largest list page. */
 const maxPage = 100
-
-/** How often the state of a job is asked for. Milliseconds. */
-const pollMs = 500
 
 export class Client {
   readonly #api: ApiClient
@@ -71,16 +67,6 @@ export class Client {
     const { data, meta = {} } = received === '' ? { data: undefined } : JSON.parse(received)
     writeWarnings(this.#terminal, meta.warnings ?? [])
     return { data, meta }
-  }
-
-  /** Sends a request that starts a job, again until the job is complete. Returns its record. */
-  async finish<T>(operation: Operation, id: number): Promise<T> {
-    for (;;) {
-      const { status, body } = await this.send(operation, { id })
-      if (status !== 202) return ((await json(body)) as { readonly data: T }).data
-      body.destroy()
-      await wait(pollMs)
-    }
   }
 
   /** Returns a record; undefined if there is none. */

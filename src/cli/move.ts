@@ -98,7 +98,7 @@ export const moveCommands = {
     summary: 'Store the links and clicks of a plan. Run it again after an interruption.',
     arguments: { operand, json: asJson },
     run: async (client, { operand: id, json: isJson }, terminal) => {
-      const record = await client.finish<Import>(importOperations.apply, id)
+      const { data: record } = await client.call<Import>(importOperations.apply, { id })
       await writeRowWarnings(client, id, terminal)
       return { text: isJson ? json(record) : await describeImport(client, record), code: exitCode(record) }
     },
@@ -113,7 +113,7 @@ export const moveCommands = {
     ),
     run: async (db, { operand: id, json: isJson }, actor, terminal) =>
       withJobs({ db, actor, terminal }, async (client, imports) => {
-        const record = await client.finish<Import>(importOperations.proof, id)
+        const { data: record } = await client.call<Import>(importOperations.proof, { id })
         const { differs, unreachable, pending } = record.proof
         const text = isJson ? json(record) : await describeProof({ db, account: actor.account, imports }, record)
         return { text, code: differs + unreachable + pending > 0 ? 1 : 0 }
@@ -129,7 +129,7 @@ export const moveCommands = {
       const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
       const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
-      const record = await client.finish<Import>(importOperations.undo, id)
+      const { data: record } = await client.call<Import>(importOperations.undo, { id })
       return isJson ? json(record) : `Import ${id} was undone.`
     },
   }),
@@ -162,7 +162,7 @@ function exitCode({ outcomes }: Import): 0 | 1 {
   return outcomes.refuse + outcomes.conflict > 0 ? 1 : 0
 }
 
-/** Declares a command that waits for a job of the API. */
+/** Declares a command that waits for a job. In this process, the response follows the end of the job. */
 function jobCommand<const A extends Arguments>(
   declared: Declared<A> & { readonly run: (client: Client, values: Values<A>, terminal: Terminal) => Printed },
 ): Command {
