@@ -1,4 +1,4 @@
-/** The operations of the API for commands: in this process, without a socket, a key and a rate limit. */
+/** The operations of the API for commands: in this process, without a socket, a key or a rate limit. */
 
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'

@@ -226,7 +226,7 @@ function describeNext({ id, state, outcomes, undo_until }: Import): string | fal
 
 /**
  * Describes a proof: the differences with both responses, and the DNS records to change next. It reads the database, because
- * the API has neither why a service didn't respond nor the checks of domains.
+ * the API doesn't say why a service didn't respond, and has no checks of domains.
  */
 export async function describeProof(
   { db, account, imports }: { readonly db: Storage; readonly account: number; readonly imports: ImportActions },

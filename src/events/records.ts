@@ -16,14 +16,14 @@ import {
 } from './event.ts'
 import { recordEvents } from './log.ts'
 
-/** Adds the job of a removal. Its links no longer return to a record that is being returned. */
+/** Adds the job that removes a record, in place of the one that returns its links. */
 export async function addRemoval(
   tx: Db,
-  actor: Actor,
-  subject: { record: GroupKind; record_id: number },
+  account: number,
+  subject: { readonly record: GroupKind; readonly record_id: number },
 ): Promise<void> {
   await cancelJob(tx, subject)
-  await addJob(tx, { ...subject, kind: 'removal', account: actor.account, actor })
+  await addJob(tx, { ...subject, kind: 'removal', account })
 }
 
 type Columns = Readonly<Record<string, unknown>>
@@ -105,7 +105,7 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     const event = deletedEvent(this.#described, found.record, kept)
     await recordEvents(tx, actor, [isPermanent ? { ...event, kept: erasing } : event])
     await this.#described.onRemoval?.(tx, id)
-    await addRemoval(tx, actor, { record, record_id: id })
+    await addRemoval(tx, actor.account, { record, record_id: id })
     return true
   }
 
@@ -124,7 +124,7 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     const updated_at = row.updated_at < now ? now : row.updated_at
     const restored = { ...columns, account_id: actor.account, updated_at, revision: row.revision + 1 }
     const { record: kind } = this.#described
-    // First, as a step of the removal does.
+    // The job first: a step of the removal locks it before the record.
     if (await cancelJob(tx, { record: kind, record_id: id })) {
       const hidden = query.updateTable(this.#table).set(restored).where('id', '=', id)
       await tx.execute(hidden.where('account_id', '=', 0))

@@ -38,7 +38,7 @@ import {
   findImport,
   findPlanned,
   type ImportError,
-  type ImportJob,
+  type ImportJobKind,
   interrupted,
   listImports,
   type StoredImport,
@@ -290,7 +290,7 @@ export class ImportActions {
   async #start(
     actor: Actor,
     record_id: number,
-    kind: ImportJob,
+    kind: ImportJobKind,
     states: readonly ImportState[],
     check: (stored: StoredImport) => unknown,
     done = 0,

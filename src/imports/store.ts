@@ -1,6 +1,7 @@
 /** Queries of imports, with the jobs that work on them. */
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
+import { dayMs } from '../accounts/calendar.ts'
 import { lockAccounts } from '../analytics/tables.ts'
 import { importConflict, importRunning } from '../errors.ts'
 import {
@@ -52,7 +53,7 @@ export interface StoredImport {
   readonly options: ImportOptions
   readonly columns: readonly FileColumn[]
   readonly summary: Summary
-  /** The batch of all its events, and those of undone reversals, whose events stand for these. */
+  /** The batch of its application. `batches` has also the batches that undid its undo, whose events do the same again. */
   readonly batchId: string
   readonly batches: readonly string[]
   /** The number of these events about links and tags that are not undone. */
@@ -216,7 +217,7 @@ export async function deleteOldPlans(db: Db, account: number): Promise<void> {
   await deleteAll(db, old.where('id', '<=', last.id), true)
 }
 
-export type ImportJob = 'plan' | 'apply' | 'proof' | 'undo'
+export type ImportJobKind = 'plan' | 'apply' | 'proof' | 'undo'
 
 /** The right of a process to work on an import. */
 export interface Lease extends JobLease {
@@ -235,7 +236,7 @@ const exclusive: Readonly<Record<string, readonly string[]>> = {
  */
 export async function addImportJob(
   tx: Db,
-  job: NewJob & { readonly kind: ImportJob; readonly account: number },
+  job: NewJob & { readonly kind: ImportJobKind; readonly account: number },
   check: (stored: StoredImport | undefined) => unknown,
 ): Promise<boolean> {
   const { account, kind, record, record_id } = job
@@ -287,7 +288,6 @@ export async function advance(tx: Db, lease: Lease, changed: Progress): Promise<
   if (isEnd) await endJob(tx, lease)
 }
 
-const dayMs = 86_400_000
 /** How long a plan can be applied, and an applied import undone. Milliseconds. */
 const [planMs, undoableMs] = [7 * dayMs, 30 * dayMs]
 

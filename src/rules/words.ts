@@ -55,7 +55,7 @@ export function describeValues(
 
 function shownValue(name: ConditionName, value: string | number): string {
   const text = listedValue(name, value)
-  // Devices are no proper nouns, but TV is an abbreviation.
+  // Only the abbreviation TV has capitals within a sentence.
   return name === 'devices' && text !== 'TV' ? text.toLowerCase() : text
 }
 

@@ -163,7 +163,7 @@ export function beginTagMerge(
     const { name } = found.record
     const changes = { name: [name, target.record.name] } as const
     await recordEvents(tx, actor, [{ record: 'tag', action: 'merged', id, name, changes }])
-    await addRemoval(tx, actor, { record: 'tag', record_id: id })
+    await addRemoval(tx, actor.account, { record: 'tag', record_id: id })
     return true
   })
 }
