@@ -165,7 +165,6 @@ export const messages = {
   ],
   'taken.alias': 'The alias {alias} has already been taken on this domain. Choose another alias.',
   'taken.rule': 'The name {name} has already been taken by a rule or variant above. Choose another name.',
-  'taken.above': 'A row above already has the alias {alias}. Choose another alias.',
   'in_use.domain': [
     'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain with {them}.',
     'The domain has {links}. Delete {them} first.',
