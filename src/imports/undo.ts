@@ -134,7 +134,7 @@ export async function followReversals(tx: Db, actor: Actor, reversed: readonly S
   }
 }
 
-/** Returns by how many events each batch has more or fewer that are not undone. */
+/** Returns by batch how the number of its events that are not undone changes. */
 async function countChanges(tx: Db, account: number, reversed: readonly StoredEvent[]): Promise<Map<string, number>> {
   const changes = new Map<string, number>()
   let events: readonly Pick<StoredEvent, 'id' | 'record' | 'batchId'>[] = reversed.filter(isCounted)

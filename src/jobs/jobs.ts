@@ -85,7 +85,7 @@ export class Jobs {
     this.#works.set(kind, work)
   }
 
-  /** Sets how this process does work on the whole instance, which one process at a time repeats after a pause in milliseconds. */
+  /** Sets how this process does work on the whole instance. One process at a time does it, again and again, with pauses in milliseconds. */
   repeat(kind: JobKind, pauseMs: number, work: Work): void {
     this.#repeated.push(kind)
     this.define(kind, async (job) => {
