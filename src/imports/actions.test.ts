@@ -66,7 +66,7 @@ test('plans again from the stored rows, with other columns, hosts and conflicts'
   await assert.rejects(actions.replan(actor, record.id, {}), { code: 'import_state' })
 })
 
-test('a new plan that ends halfway can not be applied, and the next one reads all rows again', async () => {
+test('a new plan that ends halfway shows only decided rows, can not be applied, and the next one reads all rows again', async () => {
   const place = await newPlace(app)
   const actor = commandActor(place.account, 'operator')
   const rows = Array.from({ length: 200 }, (_, at) => `https://${place.domain.name}/a${at},${tea},One,Two`)
@@ -79,6 +79,8 @@ test('a new plan that ends halfway can not be applied, and the next one reads al
   const halfway = importsOn(broken).actions
   const columns = { short_url: 'short_url', url: 'url', title: '-', other: 'title' }
   await assert.rejects(halfway.replan(actor, record.id, { columns }), /killed/)
+  const shown = await place.send('GET', `/imports/${record.id}/rows`)
+  assert.deepEqual([shown.status, shown.body.meta.total, shown.body.data[0].id], [200, 50, 151], shown.text)
   await assert.rejects(actions.apply(actor, record.id), { code: 'precondition_failed' })
   assert.deepEqual(await linksOf(place), [])
   await actions.replan(actor, record.id, {})

@@ -218,9 +218,10 @@ export async function listRows(
   }
 }
 
-/** Selects the ids of the rows that a filter selects. */
+/** Selects the ids of the decided rows that a filter selects. A plan that reads rows again leaves others undecided for a while. */
 function selectRows(importId: number, { outcome, proof, warning = null, isUnmapped }: ImportRowsQuery) {
-  let rows = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
+  const all = query.selectFrom('import_rows').select('id').where('import_id', '=', importId)
+  let rows = all.where('outcome', 'is not', null)
   if (outcome !== null) rows = rows.where('outcome', '=', outcome)
   if (isUnmapped !== undefined) {
     rows = rows.where('decision', isUnmapped ? 'like' : 'not like', '{"code":"unmapped_host"%')
