@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { operations } from '../../../src/app/operations.ts'
+import { addJob } from '../../../src/jobs/store.ts'
 import { query } from '../../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import { storeExampleBatch } from '../../../test/events.ts'
@@ -19,10 +20,11 @@ async function examplesIn(app: TestApp, language: Language): Promise<[id: string
   // The first member is removed, so there must be another owner.
   for (const name of ['Ana', 'Ben']) await newMember(app.storage, app.account, { name })
   const undone = await storeUndoneEvent(app)
+  await storeRunningProof(app)
   // `updateLinks` adds the tag into which `mergeTag` merges the first. That deletes the first, which `deleteTag` would need.
   const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'storeAddress', 'updateLinks', 'storeInvitation']
   // In this order. The host of the example has no domain, so that nothing is requested.
-  order.push('planImport', 'applyImport', 'proveImport')
+  order.push('planImport', 'applyImport', 'cancelProof', 'proveImport')
   const last = ['mergeTag', 'deleteLinkClicks', 'deleteLink', 'deleteLinks', 'deleteSpace', 'deleteDomain']
   const omitted = [...order, ...last, 'deleteTag']
   const rest = operations.map(({ id }) => id).filter((id) => !omitted.includes(id))
@@ -42,6 +44,14 @@ async function storeUndoneEvent(app: TestApp): Promise<number> {
   const [{ id }] = body.data
   await app.storage.execute(query.updateTable('events').set({ undone_by: id }).where('id', '=', id))
   return id
+}
+
+/** Stores the job of another process, which proves the first import until it is cancelled. */
+async function storeRunningProof(app: TestApp): Promise<void> {
+  const proof = { record: 'proof', record_id: 1 } as const
+  await addJob(app.storage, { ...proof, kind: 'proof', account: app.account, token: 'another process' })
+  const inAnHour = Date.now() + 3_600_000
+  await app.storage.execute(query.updateTable('jobs').set({ free_at_ms: inAnHour }).where('record', '=', proof.record))
 }
 
 function decoded(html: string): string {
