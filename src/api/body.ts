@@ -100,7 +100,7 @@ async function parseTable(bytes: Buffer): Promise<Fields | Failure> {
 
 /** More rows than anything accepts. Others are left out. */
 const maxRows = 10_000
-/** Characters that are parsed before other work can run. */
+/** Characters that are parsed before other work can run, unless a row is longer. */
 const partLength = 8 * 1024
 
 /** Returns the cells of the first 10,000 rows of a CSV text, without empty lines, or a sentence about what can't be read. */
@@ -109,11 +109,16 @@ export async function parseCsv(text: string): Promise<(readonly string[])[] | st
   const reader = new CsvReader()
   const rows: (readonly string[])[] = []
   try {
-    for (let at = 0; at < text.length; at += partLength) {
-      for (const { cells } of reader.read(text.slice(at, at + partLength), at + partLength >= text.length)) {
+    for (let [at, length] = [0, partLength]; at < text.length; ) {
+      const end = at + length
+      // The reader reads a row that has not ended again. Parts of the same length would make a long row quadratic.
+      length *= 2
+      for (const { cells } of reader.read(text.slice(at, end), end >= text.length)) {
         const isEmpty = cells.length === 1 && cells[0] === ''
         if (!isEmpty && rows.length < maxRows) rows.push(cells)
+        length = partLength
       }
+      at = end
       await ticks.next()
     }
     return rows
