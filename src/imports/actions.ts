@@ -4,7 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Actor } from '../access/actor.ts'
 import { requireScope } from '../access/roles.ts'
-import { Failure, found, importBlocked, importConflict, importRunning, validationFailed } from '../errors.ts'
+import {
+  Failure,
+  found,
+  importBlocked,
+  importConflict,
+  importRunning,
+  preconditionFailed,
+  validationFailed,
+} from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { failures } from '../http/failures.ts'
 import { releaseClaim } from '../idempotency/store.ts'
@@ -197,16 +205,17 @@ export class ImportActions {
     requireScope(actor, 'links:write')
     const { account } = actor
     const violations = async (stored: StoredImport) => this.#findViolations(account, { ...stored.options, ...changed })
-    const planned = await this.#inState(account, id, ['planned'])
-    const invalid = await violations(planned)
+    const invalid = await violations(await this.#inState(account, id, ['planned']))
     if (invalid.length > 0) throw validationFailed(invalid)
     return this.#parts.jobs.hold({ token: randomUUID() }, async ({ lease }) => {
       const job = { kind: 'plan', record: 'import', record_id: id, account, token: lease.token } as const
       const check = (stored: StoredImport | undefined) => requireState(stored, ['planned'])
       const isAdded = await this.#storage.write((tx) => addImportJob(tx, job, check))
       if (!isAdded) throw importRunning('plan', 5)
-      const options = { ...planned.options, ...changed }
       try {
+        // Read now, because another plan may have ended since the check.
+        const planned = await this.#inState(account, id, ['planned'])
+        const options = { ...planned.options, ...changed }
         await this.#parts.run({ kind: 'replan', actor, planned, options, lease: { ...lease, account, id } })
       } finally {
         await endJob(this.#storage, lease)
@@ -240,7 +249,7 @@ export class ImportActions {
     requireTags(actor, before)
     // What is stored by now has changed other outcomes. Rows that can't be stored are refused, and the report names them.
     const check = () => (before.state === 'planned' ? this.#check(actor, before) : undefined)
-    return this.#start(actor, id, 'apply', ['planned', 'applying'], check)
+    return this.#start(actor, before, 'apply', ['planned', 'applying'], check)
   }
 
   /** Throws `precondition_failed` with the version of the import if its plan no longer holds. */
@@ -258,7 +267,8 @@ export class ImportActions {
   async proof(actor: Actor, id: number): Promise<JobResult> {
     requireScope(actor, 'links:write')
     const proved = await countProofs(this.#storage, actor.account, [id])
-    return this.#start(actor, id, 'proof', ['applied'], () => undefined, proved(id).same)
+    const stored = await this.#inState(actor.account, id, ['applied'])
+    return this.#start(actor, stored, 'proof', ['applied'], requireUndoable, proved(id).same)
   }
 
   /** Stops the proof of an import. Its results stay. Throws `not_found`, and `import_state` if none runs. */
@@ -273,7 +283,8 @@ export class ImportActions {
   async undo(actor: Actor, id: number): Promise<JobResult> {
     requireScope(actor, 'links:write')
     const { account } = actor
-    return this.#start(actor, id, 'undo', ['applying', 'applied', 'undoing'], async (stored) => {
+    const states = ['applying', 'applied', 'undoing'] as const
+    return this.#start(actor, await this.#inState(account, id, states), 'undo', states, async (stored) => {
       requireUndoable(stored)
       await requireUnedited(this.#storage, account, stored)
     })
@@ -284,25 +295,31 @@ export class ImportActions {
   }
 
   /**
-   * Starts a job in one of these states, or joins the running one. Waits for it up to `patienceMs`. `check` throws why the job is
-   * impossible.
+   * Starts a job of an import in one of these states, or joins the running one. Waits for it up to `patienceMs`. `check` throws if the
+   * job is impossible. Throws `precondition_failed` if the import was planned again since it was read.
    */
   async #start(
     actor: Actor,
-    record_id: number,
+    stored: StoredImport,
     kind: ImportJobKind,
     states: readonly ImportState[],
     check: (stored: StoredImport) => unknown,
     done = 0,
   ): Promise<JobResult> {
     const { account } = actor
-    const stored = await this.#inState(account, record_id, states)
+    const record_id = stored.id
     const { rows, provable } = stored.summary
     const total = { apply: rows, proof: provable, undo: stored.openEvents, plan: rows }[kind]
     const record = kind === 'proof' ? 'proof' : 'import'
     const job = { kind, record, record_id, account, actor, done, total } as const
-    if ((kind === 'proof' ? stored.proof : stored.job) === null) await check(stored)
-    const isNew = await this.#storage.write((tx) => addImportJob(tx, job, (now) => requireState(now, states)))
+    if ((kind === 'proof' ? stored.proof : stored.job)?.kind !== kind) await check(stored)
+    const isNew = await this.#storage.write((tx) =>
+      addImportJob(tx, job, (found) => {
+        const now = requireState(found, states)
+        const isReplaced = stored.state === 'planned' && now.updated_at !== stored.updated_at
+        if (isReplaced) throw preconditionFailed(versionedImport(importRecord(now)).version)
+      }),
+    )
     const { jobs, patienceMs } = this.#parts
     // Another request gets the failure of a job that runs already.
     const isDone = await jobs.run(job, patienceMs === null || isNew ? patienceMs : 0)

@@ -23,7 +23,15 @@ import { type Connection, eachDecided } from './plan.ts'
 import { countProvable } from './plan-figures.ts'
 import { explainViolation, type Reason } from './refusals.ts'
 import { type RowDecision, readRows, type StagedRow, saveRows, setLinks } from './staging/store.ts'
-import { advance, countEvents, findLastEvent, type Lease, type StoredImport, type Summary } from './store.ts'
+import {
+  advance,
+  countEvents,
+  findLastEvent,
+  type Lease,
+  lockBatches,
+  type StoredImport,
+  type Summary,
+} from './store.ts'
 
 /** Rows and days in one transaction, which takes up to 50 ms. */
 const [rowsTogether, daysTogether] = [100, 200]
@@ -88,6 +96,10 @@ export async function applyImport(
   }
   await applyAllDays(db, context, planned, lease)
   await db.write(async (tx) => {
+    await advance(tx, lease, {})
+    const [found] = await lockBatches(tx, lease.account, [planned.batchId])
+    // Someone has undone its events in the history meanwhile.
+    if (found?.state === 'undone') return advance(tx, lease, { isEnd: true })
     const event: NewEvent = {
       ...{ record: 'import', action: 'applied', id: planned.id, name: planned.source },
       changes: { links: [null, rows] },

@@ -33,7 +33,7 @@ export function importRecord(stored: StoredImport, proved: Readonly<Record<Proof
 
 /** Returns how far the job of an import is, or its proof if there is no other; null if none runs. */
 function readProgress({ job, proof }: StoredImport): Import['progress'] {
-  const running = job ?? proof
+  const running = job === null || job.kind === 'deletion' ? proof : job
   return running && { done: running.done, total: running.total }
 }
 

@@ -246,7 +246,9 @@ export async function addImportJob(
   const isOwn = (other: (typeof all)[number]) => other.record === record && Number(other.record_id) === record_id
   if (all.some((other) => isOwn(other) && other.kind === kind)) return false
   check(await findImport(tx, account, record_id))
-  const rival = all.find((other) => isOwn(other) || exclusive[kind]?.includes(other.kind))
+  // Nothing is proved whose rows are being deleted.
+  const isDeletion = (other: (typeof all)[number]) => other.kind === 'deletion' && Number(other.record_id) === record_id
+  const rival = all.find((other) => isOwn(other) || isDeletion(other) || exclusive[kind]?.includes(other.kind))
   if (rival !== undefined) throw importRunning(rival.kind, 5)
   await addJob(tx, job)
   return true
