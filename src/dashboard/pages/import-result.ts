@@ -80,7 +80,7 @@ function progressSection({ stored, record }: ShownImport, isWriter: boolean): Ht
   const content = () => {
     switch (state) {
       case 'applying':
-        if (job !== null) return running('apply', 'Rows imported', job)
+        if (job?.kind === 'apply') return running('apply', 'Rows imported', job)
         return html`<p class="attention">The import was interrupted after ${quantity(stored.appliedRow, 'row')}. No row is stored twice.</p>${writer(html`<div class="actions">${jobButton(id, 'apply', 'Continue')}${undo}</div>`)}`
       case 'undoing':
         return job && running('undo', 'Changes undone', job)
@@ -117,7 +117,7 @@ async function proofSection(
   const { all, checked } = report
   const isRunning = stored.proof !== null
   const why =
-    'Waymark opens every address at the old service, and compares the response with its own. Nothing is counted. One request runs for a host at a time, at most five a second.'
+    'Waymark opens every address at the old service, and compares the response with its own. Nothing is counted. Each host gets one request at a time, at most five per second.'
   const start = allows(request.actor, 'imports:write')
     ? html`<div class="actions">${jobButton(id, 'proof', checked === 0 ? 'Check the old links' : proof.same === all ? 'Check again' : 'Check the others again', checked === 0 ? 'primary' : 'plain')}</div>`
     : null
