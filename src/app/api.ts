@@ -180,6 +180,8 @@ function buildJobs({ storage, logger, historyDays }: AppOptions): Jobs {
   const jobs = new Jobs(storage, {
     maxWaitMs,
     onProblem: (error) => logger.warn({ err: error }, 'job interrupted; will continue'),
+    // Without the message, which can contain the account's data.
+    onFailure: ({ code }, subject) => logger.warn({ code, ...subject }, 'job failed'),
   })
   jobs.repeat('retention', retentionMs, async (job) => {
     await expireEvents(storage, job, historyDays)

@@ -28,8 +28,10 @@ export async function ownShortUrls(db: Db): Promise<ShortUrl> {
 
 /** Returns the actions, and what reverses their events. Throws `StartupFailure` if `URL_SCHEMES` is invalid. */
 export async function openActions(db: Storage) {
-  // Without a time limit, because the command ends with the work. A server continues jobs if the command is killed.
-  const jobs = new Jobs(db, { maxWaitMs: null, cancelsAtEnd: true, onProblem: () => undefined })
+  // Without a time limit, because the command ends with the work. A server continues jobs if the command is killed. If it is
+  // stopped, it cancels what the command asked for, but not what follows, such as the removal of a tag.
+  const cancelledAtEnd = ['apply', 'undo', 'proof'] as const
+  const jobs = new Jobs(db, { maxWaitMs: null, cancelledAtEnd, onProblem: () => undefined })
   const parts: ActionParts = {
     ...{ shortUrl: await ownShortUrls(db), urlSchemes: readUrlSchemes(), hashes: passwordSemaphores().hashes },
     onChange: () => undefined,

@@ -1,6 +1,7 @@
 /** Jobs: one process at a time works on each, another one continues it, and nothing changes what it works on meanwhile. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
@@ -8,7 +9,7 @@ import { databaseUnavailable, Failure } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { Jobs, maxWaitMs, type Work } from './jobs.ts'
-import { addJob, cancelJob, claimJob, findJob, inSteps, leaseMs } from './store.ts'
+import { addJob, cancelJob, claimJob, findJob, inSteps, leaseMs, releaseJob, type Subject } from './store.ts'
 
 const subject = { record: 'member', record_id: 7 } as const
 const newJob = { ...subject, kind: 'forgetting', account: 1 } as const
@@ -17,7 +18,7 @@ const newJob = { ...subject, kind: 'forgetting', account: 1 } as const
 function processOn(storage: Storage, work: Work, clock = { now: 0 }) {
   const problems: unknown[] = []
   const jobs = new Jobs(storage, {
-    ...{ maxWaitMs: null, now: () => clock.now, onProblem: (error) => problems.push(error) },
+    ...{ maxWaitMs: null, cancelledAtEnd: ['undo'], now: () => clock.now, onProblem: (error) => problems.push(error) },
   })
   jobs.define('forgetting', work)
   return { jobs, problems, clock }
@@ -136,9 +137,10 @@ test('reports one problem for each outage, tries again, and finishes other jobs 
 
 test('deletes a job whose repetition would fail in the same way, and gives its failure to the request', async (t) => {
   const storage = await newStorage((work) => t.after(work), 'sqlite')
-  const { jobs } = processOn(storage, () => Promise.reject(new Failure('import_edited', 'Edited')))
+  const { jobs, problems } = processOn(storage, () => Promise.reject(new Failure('import_edited', 'Edited')))
   await addJob(storage, newJob)
   await assert.rejects(jobs.run(subject), { code: 'import_edited' })
+  assert.deepEqual(problems, [])
   assert.equal(await findJob(storage, subject), undefined)
 })
 
@@ -149,10 +151,114 @@ test('stops after the current step when the process ends, and continues after th
   await addJob(storage, newJob)
   const running = first.jobs.run(subject)
   await first.jobs.close()
-  await running
+  assert.equal(await running, false)
   assert.ok(positions.length < 10)
   await processOn(storage, work).jobs.finish()
   assert.equal(positions.length, 10)
+})
+
+test('a process that is stopped ends only the kinds of jobs that it cancels, and lets others continue the rest', async (t) => {
+  const storage = await newStorage((work) => t.after(work), 'sqlite')
+  const undo = { ...newJob, record: 'import', kind: 'undo' } as const
+  const { jobs } = processOn(storage, () => Promise.resolve())
+  const begun = [undo, newJob].map((job) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // A stop between the claim and the first step.
+    jobs.define(job.kind, async ({ lease, signal }) => {
+      resolve()
+      await once(signal, 'abort')
+      await inSteps(storage, lease, async () => null, signal)
+    })
+    return promise
+  })
+  for (const job of [undo, newJob]) await addJob(storage, job)
+  const running = [undo, newJob].map((job) => jobs.run(job))
+  await Promise.all(begun)
+  await jobs.close()
+  assert.deepEqual(await Promise.all(running), [false, false])
+  assert.equal(await findJob(storage, undo), undefined)
+  assert.equal((await findJob(storage, newJob))?.state, 'waiting')
+  const { positions, work } = tenSteps(storage, 0)
+  await processOn(storage, work).jobs.finish()
+  assert.equal(positions.length, 10)
+})
+
+test('continues few jobs of a kind at a time, other kinds meanwhile, and the next one as soon as one ends', async (t) => {
+  const storage = await newStorage((work) => t.after(work), 'sqlite')
+  const other = Promise.withResolvers<void>()
+  const { jobs } = processOn(storage, async () => other.resolve())
+  t.after(() => jobs.close())
+  const ends: (() => void)[] = []
+  const [four, five] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  jobs.define('proof', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const count = ends.push(resolve)
+    if (count === 4) four.resolve()
+    if (count === 5) five.resolve()
+    await promise
+  })
+  for (let n = 0; n < 5; n++) await addJob(storage, { kind: 'proof', record: 'proof', record_id: n, account: 1 })
+  await addJob(storage, newJob)
+  jobs.start()
+  await Promise.all([four.promise, other.promise])
+  assert.equal(ends.length, 4)
+  // No time passes from here on.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  ends[0]?.()
+  await five.promise
+  t.mock.timers.reset()
+  for (const end of ends) end()
+})
+
+test('reports the final failure of a job that no request waits for', async (t) => {
+  const storage = await newStorage((work) => t.after(work), 'sqlite')
+  const edited = new Failure('import_edited', 'Edited')
+  const reported = Promise.withResolvers<Subject>()
+  const end = Promise.withResolvers<never>()
+  const options = { onProblem: () => undefined, onFailure: (_: Failure, failed: Subject) => reported.resolve(failed) }
+  const jobs = new Jobs(storage, { ...options, maxWaitMs: 0 })
+  t.after(() => jobs.close())
+  jobs.define('forgetting', () => end.promise)
+  await addJob(storage, newJob)
+  assert.equal(await jobs.run(subject), false)
+  end.reject(edited)
+  assert.deepEqual(await reported.promise, subject)
+  const continued = Promise.withResolvers<Subject>()
+  const onFailure = (_: Failure, failed: Subject) => continued.resolve(failed)
+  const server = new Jobs(storage, { ...options, maxWaitMs: null, onFailure })
+  t.after(() => server.close())
+  server.define('forgetting', () => Promise.reject(edited))
+  await addJob(storage, newJob)
+  server.start()
+  assert.deepEqual(await continued.promise, subject)
+})
+
+test('aborts the work of a job that is cancelled, at the first renewal of its lease', async (t) => {
+  const storage = await newStorage((work) => t.after(work), 'sqlite')
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const begun = Promise.withResolvers<void>()
+  const { jobs } = processOn(storage, async ({ signal }) => {
+    begun.resolve()
+    await once(signal, 'abort')
+    signal.throwIfAborted()
+  })
+  await addJob(storage, newJob)
+  const running = jobs.run(subject)
+  await begun.promise
+  await cancelJob(storage, subject)
+  t.mock.timers.tick(leaseMs / 3)
+  assert.equal(await running, true)
+})
+
+test('a server takes a job that pauses only when it is due, and a request takes it immediately', async (t) => {
+  const storage = await newStorage((work) => t.after(work), 'sqlite')
+  await addJob(storage, newJob)
+  await claimJob(storage, subject, 'first', 0)
+  await releaseJob(storage, { token: 'first' }, 60_000)
+  assert.equal(await claimJob(storage, subject, 'server', 59_999, { isDue: true }), undefined)
+  assert.ok(await claimJob(storage, subject, 'request', 0))
+  await releaseJob(storage, { token: 'request' }, 60_000)
+  assert.ok(await claimJob(storage, subject, 'server', 60_000, { isDue: true }))
 })
 
 test('responds to a long job well before a proxy counts the server as failed', () => {

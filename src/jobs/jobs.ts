@@ -8,7 +8,7 @@ import {
   claimJob,
   endJob,
   ensureJob,
-  findFirstJobs,
+  findFirstJob,
   findJob,
   type Job,
   type JobKind,
@@ -31,8 +31,8 @@ const [everyMs, retryMs] = [10_000, 1_000]
 const failedMs = 60_000
 /** How often a request looks whether another process has finished its job. Milliseconds. */
 const followMs = 50
-/** Jobs that a server continues at the same time. */
-const maxContinued = 8
+/** Jobs of each kind that a server continues at the same time: long ones don't keep it from other kinds. */
+const maxContinued = 4
 
 /** What work under a lease gets. */
 interface Held {
@@ -52,12 +52,20 @@ export type Work = (job: HeldJob) => Promise<void>
 interface JobsOptions {
   /** How long a request waits by default; null: until the job ends. Milliseconds. */
   readonly maxWaitMs: number | null
-  /** Whether this process cancels its jobs when it is stopped. Otherwise others continue them. */
-  readonly cancelsAtEnd?: boolean
+  /** Jobs that end when this process is stopped. Others continue the rest. */
+  readonly cancelledAtEnd?: readonly JobKind[]
   /** Gets the first error of an outage. */
   readonly onProblem: (error: unknown) => void
+  /** Gets why a job has ended that no request waits for. */
+  readonly onFailure?: (failure: Failure, subject: Subject) => void
   /** The clock of leases and retention, in Unix milliseconds. */
   readonly now?: () => number
+}
+
+/** A job that this process has taken. */
+interface Claim {
+  readonly job: Job
+  readonly lease: Lease
 }
 
 /** Works on jobs: one process at a time works on each, and another one continues it if that process dies. */
@@ -68,6 +76,7 @@ export class Jobs {
   readonly #works = new Map<JobKind, Work>()
   readonly #repeated: JobKind[] = []
   readonly #running = new Set<Promise<unknown>>()
+  readonly #continued = new Set<Job>()
   readonly #continue: Periodic
   readonly #stop = new AbortController()
   #isInterrupted = false
@@ -107,13 +116,15 @@ export class Jobs {
     const work = this.#follow(subject, waitMs)
     this.#track(work)
     const patience = waitMs === null ? [] : [wait(waitMs, false, { ref: false })]
-    return Promise.race([work, ...patience])
+    const hasEnded = await Promise.race([work, ...patience])
+    if (!hasEnded) work.catch((error) => this.#failedUnseen(subject, error))
+    return hasEnded
   }
 
-  /** Works under a lease that a timer renews. The work adds its job with this lease, and ends it. */
-  async hold<T>(lease: Lease, work: (held: Held) => Promise<T>): Promise<T> {
+  /** Works under a lease that a timer renews. The work adds its job with this lease, unless it `hasJob`, and ends it. */
+  async hold<T>(lease: Lease, work: (held: Held) => Promise<T>, hasJob = false): Promise<T> {
     const ended = new AbortController()
-    let wasHeld = false
+    let wasHeld = hasJob
     const renew = async () => {
       const isHeld = await renewLease(this.#storage, lease, this.#now())
       if (wasHeld && !isHeld) ended.abort(new LeaseEnded())
@@ -132,13 +143,11 @@ export class Jobs {
 
   /** Continues all jobs that no process works on, and the jobs that they add. Throws the first error at the end. */
   async finish(): Promise<void> {
-    for (;;) {
-      const { due } = await this.#findDue(maxContinued)
-      if (due.length === 0) return
-      const results = await Promise.allSettled(due.map((subject) => this.#attempt(subject)))
-      const failed = results.find((result) => result.status === 'rejected')
-      if (failed !== undefined) throw failed.reason
+    const errors: unknown[] = []
+    for (let claim = await this.#claimNext(); claim !== undefined; claim = await this.#claimNext()) {
+      await this.#work(claim).catch((error) => errors.push(error))
     }
+    if (errors.length > 0) throw errors[0]
   }
 
   /** Stops all jobs after the current step. Another process can continue them, or this one after its next start. */
@@ -152,19 +161,45 @@ export class Jobs {
     for (const kind of this.#repeated) {
       await ensureJob(this.#storage, { kind, record: 'instance', record_id: 0, account: null })
     }
-    const left = maxContinued - this.#running.size
-    if (left <= 0) return
-    const { due, next } = await this.#findDue(left)
-    for (const subject of due) this.#track(this.#attempt(subject))
-    if (due.length === 0) this.#isInterrupted = false
-    if (next !== undefined) this.#continue.runIn(Math.min(everyMs, next.free_at_ms - this.#now()))
+    let claim = await this.#claimNext()
+    if (claim === undefined) this.#isInterrupted = false
+    for (; claim !== undefined; claim = await this.#claimNext()) this.#track(this.#continueJob(claim))
   }
 
-  /** Returns the jobs that any process can take, and the next job. */
-  async #findDue(limit: number) {
-    const first = await findFirstJobs(this.#storage, [...this.#works.keys()], limit)
-    const isDue = (job: (typeof first)[number]) => job.free_at_ms <= this.#now()
-    return { due: first.filter(isDue), next: first.find((job) => !isDue(job)) }
+  /** Takes the next job whose time has come. Returns undefined if there is none, and looks again at the time of the next one. */
+  async #claimNext(): Promise<Claim | undefined> {
+    for (;;) {
+      const kinds = [...this.#works.keys()].filter((kind) => !this.#isFull(kind))
+      const first = await findFirstJob(this.#storage, kinds)
+      if (first === undefined) return
+      const now = this.#now()
+      if (first.free_at_ms > now) {
+        this.#continue.runIn(Math.min(everyMs, first.free_at_ms - now))
+        return
+      }
+      const token = randomUUID()
+      const job = await claimJob(this.#storage, first, token, now, { isDue: true })
+      if (job !== undefined) return { job, lease: { token } }
+    }
+  }
+
+  #isFull(kind: JobKind): boolean {
+    return [...this.#continued].filter((job) => job.kind === kind).length >= maxContinued
+  }
+
+  async #continueJob(claim: Claim): Promise<void> {
+    const { job } = claim
+    this.#continued.add(job)
+    try {
+      await this.#work(claim)
+    } catch (error) {
+      this.#failedUnseen(job, error)
+      throw error
+    } finally {
+      const wasFull = this.#isFull(job.kind)
+      this.#continued.delete(job)
+      if (wasFull) void this.#continue.run()
+    }
   }
 
   #track(work: Promise<unknown>): void {
@@ -188,30 +223,30 @@ export class Jobs {
     const token = randomUUID()
     const job = await claimJob(this.#storage, subject, token, this.#now())
     if (job === undefined) return (await findJob(this.#storage, subject)) === undefined
-    const work = this.#works.get(job.kind)
-    if (work === undefined) throw new Error(`No work is defined for jobs of the kind ${job.kind}.`)
-    return this.#work(job, token, work)
+    return this.#work({ job, lease: { token } })
   }
 
-  /** Works on a job. Returns whether it has ended for this process. */
-  async #work(job: Job, token: string, work: Work): Promise<boolean> {
-    const lease = { token }
+  /** Works on a job. Returns whether it has ended. */
+  async #work({ job, lease }: Claim): Promise<boolean> {
+    const work = this.#works.get(job.kind)
+    if (work === undefined) throw new Error(`No work is defined for jobs of the kind ${job.kind}.`)
     try {
-      await this.hold(lease, (held) => work({ ...job, ...held }))
+      await this.hold(lease, (held) => work({ ...job, ...held }), true)
       await endJob(this.#storage, lease)
       return true
     } catch (error) {
-      return await this.#failed(lease, error)
+      return await this.#failed(job, lease, error)
     }
   }
 
-  /** Gives back a job that has failed. Returns false if another process has it; throws the error otherwise. */
-  async #failed(lease: Lease, error: unknown): Promise<boolean> {
+  /** Gives back a job that has failed. Returns false if this process stops, or another one has it; throws the error otherwise. */
+  async #failed({ kind }: Job, lease: Lease, error: unknown): Promise<boolean> {
     const storage = this.#storage
     if (this.#stop.signal.aborted) {
-      const given = this.#options.cancelsAtEnd ? endJob(storage, lease) : releaseJob(storage, lease, this.#now())
+      const isCancelled = this.#options.cancelledAtEnd?.includes(kind)
+      const given = isCancelled ? endJob(storage, lease) : releaseJob(storage, lease, this.#now())
       await given.catch(() => undefined)
-      return true
+      return false
     }
     if (isFinal(error)) {
       await endJob(storage, lease)
@@ -225,6 +260,11 @@ export class Jobs {
     return false
   }
 
+  /** Reports why a job has ended that no request waits for. */
+  #failedUnseen({ record, record_id }: Subject, error: unknown): void {
+    if (isFinal(error)) this.#options.onFailure?.(error, { record, record_id })
+  }
+
   /** Reports the first error of an outage, and continues soon. */
   #interrupted(error: unknown): void {
     if (isFinal(error) || error instanceof LeaseEnded || this.#stop.signal.aborted) return
@@ -235,6 +275,6 @@ export class Jobs {
 }
 
 /** Returns whether a repetition would fail in the same way. */
-function isFinal(error: unknown): boolean {
+function isFinal(error: unknown): error is Failure {
   return error instanceof Failure && failures[error.code].status < 500
 }

@@ -120,22 +120,26 @@ export async function findJobs(db: Db, record: Subject['record'], ids: readonly 
   return (await db.execute(found)).map(parseJob)
 }
 
-/** Returns the subjects of the jobs of these kinds that other processes can take first, and when, in Unix milliseconds. */
-export async function findFirstJobs(db: Db, kinds: readonly JobKind[], limit: number) {
+/** Finds the job of these kinds that other processes can take first, and when, in Unix milliseconds. */
+export async function findFirstJob(db: Db, kinds: readonly JobKind[]) {
+  if (kinds.length === 0) return undefined
   const all = query.selectFrom('jobs').select(['record', 'record_id', 'free_at_ms']).where('kind', 'in', kinds)
-  const rows = await db.execute(all.orderBy('free_at_ms').limit(limit))
-  return rows.map(({ record, ...row }) => ({ ...row, record: record as Subject['record'] }))
+  const [row] = await db.execute(all.orderBy('free_at_ms').limit(1))
+  return row && { ...row, record: row.record as Subject['record'] }
 }
 
-/** Takes the job of a subject at `now`, in Unix milliseconds, unless a process is working on it. */
+/** Takes the job of a subject at `now`, in Unix milliseconds, unless a process is working on it; with `isDue`, unless it pauses. */
 export async function claimJob(
   db: Db,
   { record, record_id }: Subject,
   token: string,
   now: number,
+  { isDue = false } = {},
 ): Promise<Job | undefined> {
   const own = query.updateTable('jobs').where('record', '=', record).where('record_id', '=', record_id)
-  const free = own.where(({ or, eb }) => or([eb('state', '<>', 'running'), eb('free_at_ms', '<=', now)]))
+  const free = own.where(({ or, eb }) =>
+    or([eb('free_at_ms', '<=', now), ...(isDue ? [] : [eb('state', '<>', 'running')])]),
+  )
   const [row] = await db.execute(free.set({ state: 'running', token, free_at_ms: now + leaseMs }).returningAll())
   return row && parseJob(row)
 }
