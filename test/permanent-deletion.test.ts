@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { systemActor } from '../src/access/actor.ts'
 import { expireEvents } from '../src/events/retention.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
+import { findJob } from '../src/jobs/store.ts'
 import { forgetMember } from '../src/members/forgetting.ts'
 import { joinAccount } from '../src/members/invitations.ts'
 import { insertPerson } from '../src/members/store.ts'
@@ -16,6 +17,7 @@ import { startApp, type TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import { addClicks, manyPeople } from './days.ts'
 import { executeAt } from './engine.ts'
+import { withMethods } from './failing-storage.ts'
 import { applyImport, planFile, rowsOf } from './imports.ts'
 import { finishJobs, retentionJob } from './jobs.ts'
 import { fresh, newPlace, type Place } from './links-api.ts'
@@ -234,6 +236,11 @@ INSERT INTO yourls_log (click_time,shorturl,referrer,user_agent,ip_address,count
     const { id } = await app.storage.write((tx) => joinAccount(tx, { token, person, name }, null))
     assert.equal((await place.send('DELETE', `/members/${id}`)).status, 204)
     assert.ok((await contentOf(app)).includes(email))
+    // A process that dies before it overwrites the deleted values.
+    const unreadable = { engine: 'sqlite', path: `${import.meta.dirname}/none/waymark.db` } as const
+    const dying = withMethods(app.storage, { location: unreadable })
+    await assert.rejects(forgetMember(dying, actionsOn(dying).jobs, place.account, id))
+    assert.equal((await findJob(app.storage, { record: 'member', record_id: id }))?.state, 'failed')
     await forgetMember(app.storage, actionsOn(app.storage).jobs, place.account, id)
     assertWithout(await contentOf(app), [name, invited, email])
     assert.equal((await place.send('POST', '/invitations', request)).body.code, 'idempotency_key_reused')

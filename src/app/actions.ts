@@ -63,10 +63,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
     await removeRecord(storage, job, detachments[job.record as GroupKind])
   })
   jobs.define('return', (job) => reversals.returnLinks(job))
-  jobs.define('erasure', async (job) => {
-    await finishErasures(storage, job, eraseElsewhere(storage))
-    await parts.erase()
-  })
+  jobs.define('erasure', (job) => finishErasures(storage, job, eraseElsewhere(storage), parts.erase))
   defineForgetting(jobs, storage)
   return { actions: { domains, spaces, tags, links }, reversals }
 }

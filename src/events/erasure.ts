@@ -49,22 +49,32 @@ export function ensureErasure(tx: Db, account: number): Promise<void> {
   return ensureJob(tx, { kind: 'erasure', record: 'account', record_id: account, account })
 }
 
-/** Does the job that erases permanently deleted records of an account, from their events in steps, and elsewhere. */
+/**
+ * Does the job that erases permanently deleted records of an account, from their events in steps, and elsewhere. Then calls `erase`,
+ * which overwrites what they leave in the database, before it ends the job: a kill in between can't lose that.
+ */
 export async function finishErasures(
   db: Db,
   { record_id: account, lease, signal }: HeldJob,
   eraseElsewhere: EraseElsewhere,
+  erase: () => Promise<void>,
 ): Promise<void> {
   const due = dueErasures(account).orderBy('id').limit(1)
-  for (;;) {
+  for (let isErased = false; ; ) {
     const deletion = await db.write(async (tx) => {
       await holdJob(tx, lease)
       const [first] = await tx.execute(due)
       // Together, so that no mark is stored in between.
-      if (first === undefined) await endJob(tx, lease)
+      if (first === undefined && isErased) await endJob(tx, lease)
       return first
     })
-    if (deletion === undefined) return
+    if (deletion === undefined) {
+      if (isErased) return
+      await erase()
+      isErased = true
+      continue
+    }
+    isErased = false
     const { id, record, record_id, kept } = deletion
     const events = query.selectFrom('events').select('id').where('account_id', '=', account)
     const own = events.where('record', '=', record).where('record_id', '=', record_id).where('id', '<>', id)

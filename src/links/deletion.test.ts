@@ -12,6 +12,7 @@ import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
 import { ensureErasure } from '../events/erasure.ts'
 import { listRecordEvents, lockEvents } from '../events/store.ts'
+import { findJob } from '../jobs/store.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
@@ -298,6 +299,18 @@ test('a permanent deletion erases any number of events in steps, even after an i
   assert.deepEqual([await countOf(many), await countOf(few)], [0, 0])
   const kept = query.selectFrom('events').select('id').where('kept', 'is not', null).where('record', '=', 'link')
   assert.deepEqual(await storage.execute(kept), [])
+})
+
+test('an erasure ends only after the clicks are erased, so that another process continues it after a kill', async (t) => {
+  const { storage, account, link } = await place(t)
+  const id = await link('sale')
+  const { actions, jobs } = actionsOn(storage, { erase: () => Promise.reject(new Error('killed')) })
+  await assert.rejects(actions.links.remove(systemActor(account), id, { permanently: 'true' }, null), /killed/)
+  await jobs.close()
+  let erased = 0
+  await actionsOn(storage, { erase: async () => void erased++, now: () => Date.now() + 60_000 }).jobs.finish()
+  assert.equal(erased, 1)
+  assert.equal(await findJob(storage, { record: 'account', record_id: account }), undefined)
 })
 
 test('a permanent deletion of a link does not wait for its events before the link is gone', async (t) => {

@@ -3,7 +3,7 @@ import { notFound } from '../errors.ts'
 import type { Changes } from '../events/event.ts'
 import { eraseInvitations } from '../idempotency/store.ts'
 import type { HeldJob, Jobs } from '../jobs/jobs.ts'
-import { endJob, ensureJob, inSteps } from '../jobs/store.ts'
+import { ensureJob, inSteps } from '../jobs/store.ts'
 import { foldCase } from '../lib/text.ts'
 import { scrub } from '../storage/batch-writer.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -69,8 +69,8 @@ async function forgetInSteps(db: Storage, { account, record_id: id, lease, signa
     // Last, because a repetition needs the values.
     for (const event of invitations) await forget(tx, event, isNamedAfter(event))
     for (const event of own) await forget(tx, event, true)
-    await endJob(tx, lease)
   })
+  // The job ends after this, so that another process does it after a kill.
   await scrub(db.location, 'events')
 }
 
