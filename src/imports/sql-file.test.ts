@@ -103,6 +103,19 @@ test('bounds the memory for a quote that is never closed', async () => {
   assert.match(await failureOf(file), /line 1, column 26: the row is longer than 1 MiB/)
 })
 
+for (const [what, file] of [
+  ['tables', (at: number) => `INSERT INTO t${at}(a) VALUES(1);`],
+  ['definitions', (at: number) => `CREATE TABLE t${at}(a int);`],
+  ['columns', (at: number) => (at === 0 ? 'INSERT INTO t (a' : ',a')],
+] as const) {
+  test(`bounds the memory for hundreds of thousands of ${what}`, async () => {
+    const text = Array.from({ length: 300_000 }, (_, at) => file(at)).join('')
+    const problem = 'the file names more than 100,000 tables and columns, but only those of links are needed'
+    assert.match(await failureOf(text, { type: 'sql' }), new RegExp(`^malformed_body: .*: ${problem}`))
+    assert.match(await failureOf(`INSERT INTO links (url) VALUES ('x');${text}`), new RegExp(problem))
+  })
+}
+
 for (const [what, text] of [
   ['escaped quotes', "\\'"],
   ['pairs of quotes', "''"],

@@ -15,6 +15,9 @@ export interface SqlRow {
 /** More than any row has, and any quote or comment elsewhere. Bounds the memory for a quote that is never closed. */
 const [maxRowLength, maxStatementLength] = [1024 * 1024, 4 * 1024 * 1024]
 
+/** Names of tables and columns that stay in memory. More than any dump has. */
+const maxNames = 100_000
+
 const word = String.raw`[\p{L}\p{N}_$.+-]+`
 
 /**
@@ -57,6 +60,7 @@ function endOfQuote(text: string, from: number, quote: string, marks: RegExp): n
 const standardMark = /PostgreSQL|^PRAGMA$|standard_conforming_strings/
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', 0: '\0', Z: '\u001a' }
 
+const tooManyNames = 'the file names more than 100,000 tables and columns, but only those of links are needed'
 const tooLong = 'the row is longer than 1 MiB, maybe because a quote is not closed'
 
 /** Thrown if the rest of a row is in the next part of the file. */
@@ -85,6 +89,9 @@ class SqlParser {
   /** The table of the `INSERT` statement, or what else is being read. */
   #state: Table | 'statement' | 'rest' = 'statement'
   readonly #columns = new Map<string, readonly string[]>()
+  /** By name and columns: each of many statements has its own list. */
+  readonly #tables = new Map<string, Table>()
+  #names = 0
   /** Of the text before `#counted`. */
   readonly #position = new Position()
   #counted = 0
@@ -154,10 +161,11 @@ class SqlParser {
     for (let [depth, isFirst] = [1, true]; depth > 0; ) {
       const token = this.#next()
       if (token === '') this.#fail('the statement ends too early')
-      if (isFirst && !notColumns.test(token)) columns.push(unquoted(token))
+      if (isFirst && !notColumns.test(token)) this.#addName(columns, token)
       isFirst = depth === 1 && token === ','
       depth += changeDepth(token)
     }
+    this.#keepNames(columns)
     this.#columns.set(name, columns)
     return 'rest'
   }
@@ -171,20 +179,33 @@ class SqlParser {
     let columns: string[] | null = null
     for (token = this.#next(); !/^VALUES$/i.test(token); token = this.#next()) {
       if (token === '' || token === ';' || /^(?:SELECT|SET|DEFAULT)$/i.test(token)) return this.#back()
-      if (token === '(') columns = this.#names()
+      if (token === '(') columns = this.#readNames()
     }
     const known = columns ?? this.#columns.get(table)
     if (known === undefined) throw validationFailed([new Refusal('unknown_format.names').at('source')])
-    return { table, columns: known }
+    return this.#tables.getOrInsertComputed(`${table} ${known.join()}`, () => {
+      this.#keepNames(known)
+      return { table, columns: known }
+    })
   }
 
-  #names(): string[] {
+  #readNames(): string[] {
     const names: string[] = []
     for (let token = this.#next(); token !== ')'; token = this.#next()) {
       if (token === '') this.#fail('the statement ends too early')
-      if (token !== ',') names.push(unquoted(token))
+      if (token !== ',') this.#addName(names, token)
     }
     return names
+  }
+
+  #addName(names: string[], token: string): void {
+    if (names.push(unquoted(token)) > maxNames) this.#fail(tooManyNames)
+  }
+
+  /** Counts the names of a table with these columns. Throws if there are too many. */
+  #keepNames({ length }: readonly string[]): void {
+    this.#names += length + 1
+    if (this.#names > maxNames) this.#fail(tooManyNames)
   }
 
   /** Reads the last part of a name such as `public.links`. */
