@@ -66,7 +66,7 @@ export async function consumeNotices(
   const lines: Html[] = []
   const done = said ? await loadDone(said.batch, context) : null
   const button = done && !done.isReversal ? await offerButtons(done, exchange.target, context) : null
-  if (said) lines.push(renderNew(said, done, context, button))
+  if (said) lines.push(...renderNew(said, done, context, button))
   if (done && button) setCookie(exchange, offerCookie, done.batch, { isSecure, maxAge })
   // A request that changed nothing leaves the previous offer.
   else if (offered !== undefined) {
@@ -96,11 +96,14 @@ interface Done {
   readonly isReversal: boolean
 }
 
-/** Returns null if the account has no events of the batch. */
-async function loadDone(batch: string, { storage, actor, shortUrl }: NoticeContext): Promise<Done | null> {
+/** Returns null if the account has no events of the batch, and undefined if they are changes of someone else. */
+async function loadDone(batch: string, { storage, actor, shortUrl }: NoticeContext): Promise<Done | null | undefined> {
   if (batch === '') return null
   const changes = await loadBatch(storage, actor.account, batch, maxCounted)
-  if (changes.sample.length === 0) return null
+  const [first] = changes.sample
+  if (first === undefined) return null
+  // Batches can be guessed. A notice only says what its reader has done.
+  if (first.actor.kind !== actor.kind || first.actor.id !== actor.id) return undefined
   const ids = changes.sample.map(({ id }) => id)
   const [names, reversals] = await Promise.all([
     loadChangeContext({ storage, shortUrl, timeZone: 'UTC' }, actor, changes.sample),
@@ -109,21 +112,26 @@ async function loadDone(batch: string, { storage, actor, shortUrl }: NoticeConte
   return { batch, changes, names, isReversal: reversals.size > 0 }
 }
 
-/** Renders the notice on the first page after a form. */
+/** Renders the notice on the first page after a form. There is none about changes of someone else. */
 function renderNew(
   { remark, count }: StoredNotice,
-  done: Done | null,
+  done: Done | null | undefined,
   { actor }: NoticeContext,
   undo: Html | null,
-): Html {
+): Html[] {
+  if (done === undefined) return []
   const link = done && findNewLink(done)
   const changes = done ? renderDone(done) : remark === null ? html`Nothing was changed.` : null
   const words = html`${changes}${changes && remark ? ' ' : null}${remark && remarks[remark](count)}`
   // Scripts copy the short link once, and then say so.
   const text = link ? html`<span data-created>${words}</span>` : words
   const another = link && allows(actor, 'links:write') ? html`${createAnother(link)} ` : null
-  const kind = (remark === null ? done === null : isWarning(remark)) ? 'warning' : 'done'
-  return notice(kind, text, another || undo ? html`${another}${undo}` : null)
+  return [notice(chooseKind(remark, done), text, another || undo ? html`${another}${undo}` : null)]
+}
+
+function chooseKind(remark: Remark | null, done: Done | null): 'warning' | 'done' {
+  const isWarned = remark === null ? done === null : isWarning(remark)
+  return isWarned ? 'warning' : 'done'
 }
 
 /** Renders the sentence about changes: "Moved 2 links to Print." */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemActor } from '../../src/access/actor.ts'
 import { startApp } from '../app.ts'
-import { Browser, type Form, newOwner, signedIn } from '../dashboard.ts'
+import { Browser, type Form, newOwner, signedIn, signedInMember } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
@@ -229,6 +229,24 @@ test('a cookie cannot show a change of another account', async () => {
     const page = await browser.open('/app/about')
     assert.deepEqual(page.said, said)
     assert.doesNotMatch(page.text, /others-/)
+  }
+})
+
+test('a cookie cannot show a change of someone else in the account', async () => {
+  const own = await newPlace(app)
+  const browser = await signedInMember(app, { account: own.account, role: 'viewer' })
+  const { id } = await own.link({ alias: 'others-link' })
+  await own.send('DELETE', `/links/${id}`)
+  const [{ batch_id }] = (await own.send('GET', '/events?type=link.deleted')).body.data
+  for (const [cookie, value] of [
+    [offer, batch_id],
+    [notice, batch_id],
+    [notice, `${batch_id}.profile-saved.0`],
+  ]) {
+    browser.cookies.set(cookie, value)
+    const page = await browser.open('/app/about')
+    assert.deepEqual(page.said, [])
+    assert.ok(!browser.cookies.has(cookie))
   }
 })
 
