@@ -4,6 +4,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
+import { finishJobs } from '../../test/jobs.ts'
 import { eventually, freePort } from '../../test/processes.ts'
 import { listenOn } from '../../test/servers.ts'
 import type { ProofHosts } from './old-service.ts'
@@ -148,6 +149,22 @@ test('differs if the link or its domain is deleted after the import', async (t) 
   const links = await app.send('GET', '/api/v1/links')
   await app.send('DELETE', `/api/v1/links/${links.body.data[0].id}`)
   assert.deepEqual((await prove(app, id)).proof, { pending: 0, same: 0, same_location: 0, differs: 2, unreachable: 0 })
+})
+
+test('stores no URL of a link that was deleted permanently', async (t) => {
+  const [kept, gone] = ['sip.example/kept', 'sip.example/gone']
+  const { port } = await startOld(t, { [kept]: `${tea}kept`, [gone]: `${tea}gone` })
+  const app = await startNew(hostsAt({ 'sip.example': port }))
+  const id = await imported(app, { [kept]: `${tea}kept`, [gone]: `${tea}gone` })
+  const [{ id: link }] = (await app.send('GET', '/api/v1/links?alias=gone')).body.data
+  assert.equal((await app.send('DELETE', `/api/v1/links/${link}?permanently=true`)).status, 204)
+  await finishJobs(app.storage)
+  await prove(app, id)
+  const all = await proofsOf(app, id)
+  assert.deepEqual(
+    [all[kept].old.location, all[gone].result, all[gone].old],
+    [`${tea}kept`, 'differs', { status: 301, location: null }],
+  )
 })
 
 test('sends nothing to a private address that is not configured', async (t) => {

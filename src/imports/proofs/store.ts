@@ -7,6 +7,7 @@ import { query } from '../../storage/schema.ts'
 import type { ProofResult, ProofSource, ProvedAddress } from '../proof.ts'
 import { linkedOutcomes } from '../schema.ts'
 import { noProofs } from '../shown.ts'
+import { isErased } from '../staging/store.ts'
 
 /** Rows whose addresses become pending in one transaction. */
 const markedTogether = 250
@@ -31,11 +32,13 @@ export async function openProof(storage: Storage, job: HeldJob, rows: number): P
         ...{ result, reason, old_status: old?.status ?? null, old_location: old?.location ?? null },
         ...{ new_status: own.status, new_location: own.location },
       }
-      const address = addresses(importId).set(values).where('row_id', '=', row_id).where('position', '=', position)
+      const address = addresses(importId).where('row_id', '=', row_id).where('position', '=', position)
       done += 1
       await storage.write(async (tx) => {
         await holdJob(tx, lease)
-        await tx.execute(address)
+        await tx.execute(address.set(values))
+        // The old service still has the URL of a link that was deleted permanently here. After the update, which waits for an erasure.
+        if (await isErased(tx, importId, row_id)) await tx.execute(address.set({ old_location: null }))
         await saveProgress(tx, lease, { done })
       })
     },

@@ -309,6 +309,13 @@ const erasedContent: Content = {
   ...{ refusal: null, password: null },
 }
 
+/** Returns whether the link of a row was deleted permanently after the import was applied. */
+export async function isErased(db: Db, importId: number, row: number): Promise<boolean> {
+  const own = query.selectFrom('import_rows').select('id').where('import_id', '=', importId).where('id', '=', row)
+  const erased = own.where(sql`cast(content as text)`, '=', JSON.stringify(erasedContent))
+  return (await db.execute(erased)).length > 0
+}
+
 /**
  * Removes the values of permanently deleted links from rows of the account's imports: of this link, or of all if `link` is
  * null. Rows that are not applied lose only the previous values of the link. Outcomes, lines and main addresses stay. Searches
