@@ -12,6 +12,7 @@ import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
 import { commandActor } from '../access/actor.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
+import { findJob } from '../jobs/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
@@ -256,4 +257,24 @@ test('continues after a kill at any transaction, even if what is stored has chan
     assert.deepEqual([shown.record.state, shown.record.outcomes], ['applied', planned.outcomes], String(kill))
     assert.equal((await place.send('GET', '/links')).body.meta.total, 348)
   }
+})
+
+test('undo replaces an application that fails again and again, but not one on another import', async () => {
+  const place = await newPlace(app)
+  const actor = commandActor(place.account, 'operator')
+  const file = (name: string) =>
+    table(...Array.from({ length: 250 }, (_, n) => [`https://${place.domain.name}/${name}${n}`, tea] as const))
+  const [applied, stuck] = [await planFile(place, file('a')), await planFile(place, file('b'))]
+  await applyImport(place, applied)
+  // The check of the plan needs some of them.
+  let left = 5
+  const failing: Pick<Db, 'write'> = {
+    write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('broken'))),
+  }
+  await assert.rejects(importsOn(failing).apply(actor, stuck.id), /broken/)
+  assert.equal((await findJob(storage, { record: 'import', record_id: stuck.id }))?.state, 'failed')
+  await assert.rejects(importsOn(storage).undo(actor, applied.id), { code: 'import_running' })
+  const { shown } = await importsOn(storage).undo(actor, stuck.id)
+  assert.equal(shown.record.state, 'undone')
+  assert.equal((await place.send('GET', '/links')).body.meta.total, 250)
 })

@@ -232,7 +232,8 @@ const exclusive: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Adds a job, in a transaction. Returns false if it is running already. `check` throws what prevents it. Throws `import_running` if
- * another job works on the import, or an exclusive one on another import of the account.
+ * another job works on the import, or an exclusive one on another import of the account. An undo replaces an application that has
+ * failed and would be tried again.
  */
 export async function addImportJob(
   tx: Db,
@@ -241,7 +242,8 @@ export async function addImportJob(
 ): Promise<boolean> {
   const { account, kind, record, record_id } = job
   await lockAccounts(tx, [account])
-  const own = query.selectFrom('jobs').select(['kind', 'record', 'record_id']).where('account_id', '=', account)
+  const columns = ['kind', 'record', 'record_id', 'state'] as const
+  const own = query.selectFrom('jobs').select(columns).where('account_id', '=', account)
   const all = await tx.execute(own.where('record', 'in', ['import', 'proof']))
   const isOwn = (other: (typeof all)[number]) => other.record === record && Number(other.record_id) === record_id
   if (all.some((other) => isOwn(other) && other.kind === kind)) return false
@@ -249,7 +251,11 @@ export async function addImportJob(
   // Nothing is proved whose rows are being deleted.
   const isDeletion = (other: (typeof all)[number]) => other.kind === 'deletion' && Number(other.record_id) === record_id
   const rival = all.find((other) => isOwn(other) || isDeletion(other) || exclusive[kind]?.includes(other.kind))
-  if (rival !== undefined) throw importRunning(rival.kind, 5)
+  if (rival !== undefined) {
+    const isStuck = kind === 'undo' && rival.kind === 'apply' && rival.state === 'failed'
+    if (!isStuck || !isOwn(rival)) throw importRunning(rival.kind, 5)
+    await cancelJob(tx, job)
+  }
   await addJob(tx, job)
   return true
 }
