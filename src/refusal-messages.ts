@@ -176,6 +176,11 @@ export const messages = {
     '{label} of the {record} has been changed again since.',
   ],
   import_conflict: '{reason}',
+  'import_conflict.ended': [
+    'The process that planned the import has ended. Send the file again, with a new Idempotency-Key.',
+    'The server stopped while it read the file. Choose the file again.',
+    'The process that planned the import has ended. Plan the file again.',
+  ],
   'import_conflict.rows': [
     '{rows} of other links. Plan the import again with conflict=skip, rename or update.',
     '{rows} of other links. Choose what happens to them, then update the plan.',

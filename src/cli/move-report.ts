@@ -8,6 +8,7 @@ import { columnFields } from '../imports/csv-columns.ts'
 import { vendors } from '../imports/refusals.ts'
 import {
   describeLoss,
+  explainError,
   explainUnreachable,
   findMovedHosts,
   findNextStep,
@@ -57,7 +58,7 @@ export async function describeImport(client: Client, record: Import, details = n
   const lost = record.losses.map(({ kind, rows }) => `  ${describeLoss(kind, rows)}`)
   return joined([
     `Import ${id} from ${sourceNames[source]}: ${state}, ${quantity(rows, 'row')}.${isPlan ? ' No link is stored yet.' : ''}`,
-    error !== null && `The file can’t be imported. ${error.message}`,
+    error !== null && `The file can’t be imported. ${explainError(error, 'command')}`,
     countTable('OUTCOME', outcomes, { ...rowKinds, refuse: refused }),
     describeFigures(record, details.zone),
     lost.length > 0 && ['What changes or gets lost:', ...lost].join('\n'),

@@ -18,6 +18,7 @@ import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
 import { decideRows } from './decide.ts'
 import { runImportJob } from './jobs.ts'
+import { explainError } from './report.ts'
 import { importOptions } from './schema.ts'
 import { readRows, type StagedRow, saveRows } from './staging/store.ts'
 import { expireImports } from './store.ts'
@@ -116,6 +117,9 @@ test('fails a plan whose process stands still, which then can not publish it', a
   await expireIn(60_000)
   const { state, error } = (await place.send('GET', `/imports/${id}`)).body.data
   assert.deepEqual([state, error.code, await has()], ['failed', 'import_interrupted', 0])
+  assert.match(error.message, /Send the file again, with a new Idempotency-Key\.$/)
+  assert.match(explainError(error, 'page'), /Choose the file again\.$/)
+  assert.match(explainError(error, 'command'), /Plan the file again\.$/)
   file.resume()
   await assert.rejects(done, { code: 'import_interrupted' })
   assert.equal((await place.send('GET', `/imports/${id}`)).body.data.state, 'failed')

@@ -8,7 +8,7 @@ import type { UnreachableReason } from './old-service.ts'
 import { type ProofResult, proofResults } from './proof.ts'
 import { findHosts } from './proofs/store.ts'
 import { type Import, type ImportState, isLeftOut, type RowOutcome } from './schema.ts'
-import type { StoredImport } from './store.ts'
+import { interrupted, planEnded, type StoredImport } from './store.ts'
 
 export const stateNames: Readonly<Record<ImportState, string>> = {
   ...{ planning: 'Being read', failed: 'Failed', planned: 'Plan', applying: 'Importing', applied: 'Imported' },
@@ -146,4 +146,10 @@ const lossTexts: Readonly<Record<LossKind, (rows: number) => string>> = {
 /** Returns a short URL as plans write all addresses: without a scheme and a port, which files may lack. */
 export function plainAddress(shortUrl: string): string {
   return shortUrl.replace(/^https?:\/\/([^/:]+)(?::\d+)?/i, '$1')
+}
+
+/** Returns why a file can't be imported, for a page or for a command. */
+export function explainError({ code, message }: NonNullable<Import['error']>, reader: 'page' | 'command'): string {
+  if (code !== interrupted.code) return message
+  return reader === 'page' ? planEnded.forForm(null) : planEnded.forCommand('id', String)
 }

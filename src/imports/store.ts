@@ -20,6 +20,7 @@ import {
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { newTimes, Records } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
+import { Refusal } from '../violations.ts'
 import type { FileColumn, LossKind, Source } from './file-row.ts'
 import type { Import, ImportOptions, ImportState, RowOutcome } from './schema.ts'
 
@@ -78,10 +79,19 @@ const records = new Records<ImportColumns>('imports', [
   ...(['error', 'open_events', 'returned_in'] as const),
 ])
 
-/** The error of a plan whose process has died. */
-export const interrupted: ImportError = {
-  code: 'import_interrupted',
-  message: 'The process that planned the import has ended. Send the file again, with a new Idempotency-Key.',
+/** Why a plan has failed whose process has died. */
+export const planEnded = new Refusal('import_conflict.ended')
+
+/** The error of such a plan. Only its code is stored. */
+export const interrupted: ImportError = { code: 'import_interrupted', message: planEnded.at('id').message }
+
+function parseError(text: string | null): ImportError | null {
+  const error = text === null ? null : JSON.parse(text)
+  return error?.code === interrupted.code ? interrupted : error
+}
+
+function formatError({ code, message }: ImportError): string {
+  return JSON.stringify(code === interrupted.code ? { code } : { code, message })
 }
 
 /** Earlier versions counted neither the rows that are applied nor the addresses that a proof compares. */
@@ -95,7 +105,7 @@ function readImport(row: ImportColumns, job: Job | null, proof: Job | null): Sto
   const { id, source, applied_at, created_at, updated_at } = row
   // Retention stores this within a minute.
   const isDead = row.state === 'planning' && job === null
-  const [state, error] = isDead ? ['failed', interrupted] : [row.state, row.error && JSON.parse(row.error)]
+  const [state, error] = isDead ? ['failed', interrupted] : [row.state, parseError(row.error)]
   return {
     ...{ id, source: source as Source, error, applied_at, created_at, updated_at, job, proof },
     state: job?.kind === 'undo' ? 'undoing' : (state as ImportState),
@@ -158,7 +168,7 @@ export async function findPlanned(db: Db, { token }: JobLease): Promise<number |
 export async function failPlan(tx: Db, account: number, lease: JobLease, error: ImportError | null): Promise<boolean> {
   const id = await findPlanned(tx, lease)
   if (id === undefined) return false
-  const failed = error === null ? { is_deleting: 1 } : { state: 'failed', error: JSON.stringify(error) }
+  const failed = error === null ? { is_deleting: 1 } : { state: 'failed', error: formatError(error) }
   const own = query.updateTable('imports').where('id', '=', id).where('state', '=', 'planning')
   const updated = own.set({ ...failed, updated_at: new Date().toISOString() }).returning('id')
   if ((await tx.execute(updated)).length === 0) return false
@@ -309,7 +319,7 @@ export async function expireImports(db: Db, now: number): Promise<void> {
   const [unused, stored] = [planMs, undoableMs].map((ms) => new Date(now - ms).toISOString()) as [string, string]
   const working = query.selectFrom('jobs').select('record_id').where('record', '=', 'import')
   const dead = query.updateTable('imports').where('state', '=', 'planning').where('id', 'not in', working)
-  await db.execute(dead.set({ state: 'failed', error: JSON.stringify(interrupted) }))
+  await db.execute(dead.set({ state: 'failed', error: formatError(interrupted) }))
   await deleteAll(db, idleImports().where('state', 'in', unapplied).where('updated_at', '<', unused), true)
   const hasRows = sql<boolean>`exists (select 1 from import_rows where import_id = imports.id)`
   const past = idleImports().where(({ or, eb, and }) =>

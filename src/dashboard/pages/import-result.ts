@@ -2,7 +2,7 @@
 import { allows } from '../../access/actor.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { explainUnreachable, findMovedHosts, reportProof, resultNames } from '../../imports/report.ts'
+import { explainError, explainUnreachable, findMovedHosts, reportProof, resultNames } from '../../imports/report.ts'
 import type { Import } from '../../imports/schema.ts'
 import { nameOrigin } from '../../imports/source-names.ts'
 import type { ListedAddress } from '../../imports/staging/store.ts'
@@ -53,7 +53,7 @@ export function readingPage({ source, error, rows }: Import): PageContent {
     return { ...shown, body, isRefreshed: true }
   }
   const again = linkButton({ label: 'Choose another file', href: '/app/import' })
-  const reason = html`<p class="attention">The file can’t be imported. ${error.message}</p>`
+  const reason = html`<p class="attention">The file can’t be imported. ${explainError(error, 'page')}</p>`
   const arrived = html`<section id="progress" data-arrived="The file can’t be imported">${reason}<div class="actions">${again}</div></section>`
   return { ...shown, body: html`${importSteps('file')}${arrived}` }
 }

@@ -82,10 +82,7 @@ export function importTables({ engine, id, integer, text, json, end }: Dialect):
 /** Lets jobs work on imports, and counts the events of their batches, from which their states follow. */
 export function importBatches({ integer, json }: Dialect): string[] {
   const now = new Date().toISOString()
-  const error = JSON.stringify({
-    code: 'import_interrupted',
-    message: 'The process that planned the import has ended. Send the file again, with a new Idempotency-Key.',
-  })
+  const error = JSON.stringify({ code: 'import_interrupted' })
   return [
     `alter table imports add column is_deleting ${integer}`,
     `alter table imports add column open_events ${integer} not null default 0`,
