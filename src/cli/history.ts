@@ -2,7 +2,7 @@
 import { listEvents, reverseEvents, showEvent } from '../api/events.ts'
 import { reverseEvent } from '../app/operations.ts'
 import type { Event } from '../events/schema.ts'
-import { describeChange, type FindName, formatWords } from '../history/sentences.ts'
+import { describeChange, type FindName, formatWords, readAddresses } from '../history/sentences.ts'
 import { quantity } from '../lib/format.ts'
 import { program } from '../version.ts'
 import { changeId, flag, optional, required, text } from './arguments.ts'
@@ -102,10 +102,16 @@ function describeEvent(event: Event, findName: FindName): string {
 /** Returns changed values in words, such as `title "Sale" → "Summer sale"`. */
 export function changesInWords(changes: NonNullable<Event['changes']>): string {
   return Object.entries(changes)
-    .map(([field, [before, after]]) => `${field} ${valueText(before)} → ${valueText(after)}`)
+    .map(([field, [before, after]]) => `${field} ${valueText(field, before)} → ${valueText(field, after)}`)
     .join(', ')
 }
 
-function valueText(value: unknown): string {
+function valueText(field: string, value: unknown): string {
+  if (field === 'addresses' && value !== null)
+    return shorten(
+      readAddresses(value)
+        .map(({ alias }) => alias)
+        .join(', '),
+    )
   return value === null ? 'none' : shorten(JSON.stringify(value))
 }

@@ -130,7 +130,7 @@ const links = (rows: number) => quantity(rows, 'link')
 
 const lossTexts: Readonly<Record<LossKind, (rows: number) => string>> = {
   password: (rows) => `Passwords: can’t be read, ${links(rows)} will be disabled`,
-  created_at: (rows) => `Creation times: ${links(rows)} without one get the time of the import`,
+  created_at: (rows) => `Creation times: the time of the import for ${links(rows)} without one`,
   tags: (rows) => `Tags: ${links(rows)} with more than 20, or with names that are too long or have a comma, lose them`,
   title: (rows) => `Titles: cut to 255 characters in ${links(rows)}`,
   notes: (rows) => `Notes: cut to 2,000 characters in ${links(rows)}`,

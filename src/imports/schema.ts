@@ -360,7 +360,7 @@ export const importOperations = {
     method: 'DELETE',
     summary: 'Stop the proof of an import',
     description:
-      'Stops the running proof. Its results stay, and another proof continues. The key also needs the scope `links:write`. A body is ignored.',
+      'Stops the running proof. Its results stay, and another proof repeats what is not the same. The key also needs the scope `links:write`. A body is ignored.',
     scope: 'imports:write',
     success: { status: 204, description: 'The proof is stopped.' },
     failures: ['not_found', 'import_state'],

@@ -254,7 +254,7 @@ describe('a plan', () => {
     const { page } = await plan(owner, text)
     assert.match(section(page, 'losses'), /Passwords: can’t be read, 1 link will be disabled/)
     assert.match(section(page, 'losses'), /Click counts: imported as totals for 1 link/)
-    assert.match(section(page, 'losses'), /Creation times: 1 link without one get/)
+    assert.match(section(page, 'losses'), /Creation times: the time of the import for 1 link without one/)
   })
 
   test('lists errors by line with their reasons, in pages', async () => {
