@@ -110,7 +110,7 @@ for (const [what, file] of [
 ] as const) {
   test(`bounds the memory for hundreds of thousands of ${what}`, async () => {
     const text = Array.from({ length: 300_000 }, (_, at) => file(at)).join('')
-    const problem = 'the file names more than 100,000 tables and columns, but only those of links are needed'
+    const problem = 'the file names more than 100,000 tables and columns, but Waymark needs only the tables with links'
     assert.match(await failureOf(text, { type: 'sql' }), new RegExp(`^malformed_body: .*: ${problem}`))
     assert.match(await failureOf(`INSERT INTO links (url) VALUES ('x');${text}`), new RegExp(problem))
   })

@@ -60,7 +60,7 @@ function endOfQuote(text: string, from: number, quote: string, marks: RegExp): n
 const standardMark = /PostgreSQL|^PRAGMA$|standard_conforming_strings/
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', 0: '\0', Z: '\u001a' }
 
-const tooManyNames = 'the file names more than 100,000 tables and columns, but only those of links are needed'
+const tooManyNames = 'the file names more than 100,000 tables and columns, but Waymark needs only the tables with links'
 const tooLong = 'the row is longer than 1 MiB, maybe because a quote is not closed'
 
 /** Thrown if the rest of a row is in the next part of the file. */
@@ -202,7 +202,7 @@ class SqlParser {
     if (names.push(unquoted(token)) > maxNames) this.#fail(tooManyNames)
   }
 
-  /** Counts the names of a table with these columns. Throws if there are too many. */
+  /** Counts a table and its columns. Throws if the file names too many. */
   #keepNames({ length }: readonly string[]): void {
     this.#names += length + 1
     if (this.#names > maxNames) this.#fail(tooManyNames)
