@@ -210,6 +210,22 @@ test('continues few jobs of a kind at a time, other kinds meanwhile, and the nex
   for (const end of ends) end()
 })
 
+test('takes no further job once the process stops', async (t) => {
+  const storage = await newStorage((work) => t.after(work), 'sqlite')
+  const closed = Promise.withResolvers<void>()
+  let taken = 0
+  const { jobs } = processOn(storage, async ({ signal }) => {
+    taken += 1
+    // The process stops while it looks for jobs.
+    closed.resolve(jobs.close())
+    signal.throwIfAborted()
+  })
+  for (let n = 0; n < 9; n++) await addJob(storage, { ...newJob, record_id: n })
+  jobs.start()
+  await closed.promise
+  assert.equal(taken, 1)
+})
+
 test('reports the final failure of a job that no request waits for', async (t) => {
   const storage = await newStorage((work) => t.after(work), 'sqlite')
   const edited = new Failure('import_edited', 'Edited')
@@ -218,9 +234,14 @@ test('reports the final failure of a job that no request waits for', async (t) =
   const options = { onProblem: () => undefined, onFailure: (_: Failure, failed: Subject) => reported.resolve(failed) }
   const jobs = new Jobs(storage, { ...options, maxWaitMs: 0 })
   t.after(() => jobs.close())
-  jobs.define('forgetting', () => end.promise)
+  const begun = Promise.withResolvers<void>()
+  jobs.define('forgetting', () => {
+    begun.resolve()
+    return end.promise
+  })
   await addJob(storage, newJob)
   assert.equal(await jobs.run(subject), false)
+  await begun.promise
   end.reject(edited)
   assert.deepEqual(await reported.promise, subject)
   const continued = Promise.withResolvers<Subject>()

@@ -109,8 +109,8 @@ export class Jobs {
   }
 
   /**
-   * Does the job of a subject, or waits for the process that does. Returns true when it has ended, and false after `waitMs`.
-   * Rejects with the failure of the job if it fails before.
+   * Does the job of a subject, or waits for the process that does. Returns true when it has ended, and false after `waitMs`, or
+   * if this process stops. Rejects with the failure of the job if it fails before.
    */
   async run(subject: Subject, waitMs = this.#options.maxWaitMs): Promise<boolean> {
     const work = this.#follow(subject, waitMs)
@@ -168,7 +168,8 @@ export class Jobs {
 
   /** Takes the next job whose time has come. Returns undefined if there is none, and looks again at the time of the next one. */
   async #claimNext(): Promise<Claim | undefined> {
-    for (;;) {
+    // A stopped job is due again immediately.
+    while (!this.#stop.signal.aborted) {
       const kinds = [...this.#works.keys()].filter((kind) => !this.#isFull(kind))
       const first = await findFirstJob(this.#storage, kinds)
       if (first === undefined) return
