@@ -39,6 +39,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0017-jobs': jobTable,
   '0018-import-references': importReferences,
   '0019-import-batches': importBatches,
+  '0020-job-tokens': () => ['create unique index jobs_by_token on jobs (token)'],
 }
 
 /** Returns the migrations for one engine, by name. */
