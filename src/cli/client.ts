@@ -137,14 +137,15 @@ export async function withClient<T>(
   return withLocalApi({ ...local, dashboardUrl }, (api) => work(new Client(api, terminal)))
 }
 
-/** Declares a command that uses only the API, with an option for the account. */
+/** Declares a command that uses only the API, with an option for the account. `connect` gives it the client. */
 export function apiCommand<const A extends Arguments>(
   declared: Declared<A> & { readonly run: (client: Client, values: Values<A>, terminal: Terminal) => Printed },
+  connect: typeof withClient = withClient,
 ): Command {
   return accountCommand({
     ...declared,
     usesApi: true,
     run: (db, values, actor, terminal) =>
-      withClient({ db, actor, terminal }, async (client) => declared.run(client, values, terminal)),
+      connect({ db, actor, terminal }, async (client) => declared.run(client, values, terminal)),
   })
 }

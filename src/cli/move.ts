@@ -21,16 +21,8 @@ import type { Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, importId, optional, optionalFile, required, text } from './arguments.ts'
-import { type Client, withClient } from './client.ts'
-import {
-  type Arguments,
-  type Command,
-  type Declared,
-  type Printed,
-  type Terminal,
-  type Values,
-  wrapped,
-} from './command.ts'
+import { apiCommand, type Client, withClient } from './client.ts'
+import { type Terminal, wrapped } from './command.ts'
 import { checkFields, explained, formOptions, givenFields } from './form-options.ts'
 import { withImports } from './imports.ts'
 import { describeImport, describeProof, readPlanDetails, rowTable, writeRowWarnings } from './move-report.ts'
@@ -94,15 +86,18 @@ export const moveCommands = {
     },
   }),
 
-  apply: jobCommand({
-    summary: 'Store the links and clicks of a plan. Run it again after an interruption.',
-    arguments: { operand, json: asJson },
-    run: async (client, { operand: id, json: isJson }, terminal) => {
-      const { data: record } = await client.call<Import>(importOperations.apply, { id })
-      await writeRowWarnings(client, id, terminal)
-      return { text: isJson ? json(record) : await describeImport(client, record), code: exitCode(record) }
+  apply: apiCommand(
+    {
+      summary: 'Store the links and clicks of a plan. Run it again after an interruption.',
+      arguments: { operand, json: asJson },
+      run: async (client, { operand: id, json: isJson }, terminal) => {
+        const { data: record } = await client.call<Import>(importOperations.apply, { id })
+        await writeRowWarnings(client, id, terminal)
+        return { text: isJson ? json(record) : await describeImport(client, record), code: exitCode(record) }
+      },
     },
-  }),
+    withJobs,
+  ),
 
   proof: accountCommand({
     summary: 'Compare the responses of the old service with the responses of this server.',
@@ -120,19 +115,22 @@ export const moveCommands = {
       }),
   }),
 
-  undo: jobCommand({
-    summary: 'Delete the links of an import, up to 30 days later, if no one edited them.',
-    arguments: { operand, yes: flag('undo without asking (required without a terminal)'), json: asJson },
-    run: async (client, { operand: id, yes, json: isJson }, terminal) => {
-      const { data } = await client.call<Import>(importOperations.show, { id })
-      const { store, rename, update } = data.outcomes
-      const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
-      const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
-      if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
-      const { data: record } = await client.call<Import>(importOperations.undo, { id })
-      return isJson ? json(record) : `Import ${id} was undone.`
+  undo: apiCommand(
+    {
+      summary: 'Delete the links of an import, up to 30 days later, if no one edited them.',
+      arguments: { operand, yes: flag('undo without asking (required without a terminal)'), json: asJson },
+      run: async (client, { operand: id, yes, json: isJson }, terminal) => {
+        const { data } = await client.call<Import>(importOperations.show, { id })
+        const { store, rename, update } = data.outcomes
+        const restored = update === 0 ? '' : `, and give ${quantity(update, 'link')} the previous values`
+        const question = `Delete the ${quantity(store + rename, 'link')} of import ${id} with their clicks${restored}?`
+        if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
+        const { data: record } = await client.call<Import>(importOperations.undo, { id })
+        return isJson ? json(record) : `Import ${id} was undone.`
+      },
     },
-  }),
+    withJobs,
+  ),
 
   list: listCommand<Import>({
     summary: 'List the imports, newest first.',
@@ -160,18 +158,6 @@ export const moveCommands = {
 
 function exitCode({ outcomes }: Import): 0 | 1 {
   return outcomes.refuse + outcomes.conflict > 0 ? 1 : 0
-}
-
-/** Declares a command that waits for a job. In this process, the response follows the end of the job. */
-function jobCommand<const A extends Arguments>(
-  declared: Declared<A> & { readonly run: (client: Client, values: Values<A>, terminal: Terminal) => Printed },
-): Command {
-  return accountCommand({
-    ...declared,
-    usesApi: true,
-    run: (db, values, actor, terminal) =>
-      withJobs({ db, actor, terminal }, async (client) => declared.run(client, values, terminal)),
-  })
 }
 
 /** Runs work with the API in this process. Shows the progress of its jobs, and stops them at Ctrl-C. */
