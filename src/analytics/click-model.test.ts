@@ -87,7 +87,7 @@ class Run {
   readonly #links: readonly ModelLink[]
   readonly #domains: readonly Owned[]
   #batch = 0
-  /** Part of the names of visitors, so that none returns after a deletion of clicks. */
+  /** Part of each visitor's name, so that no visitor returns after clicks are deleted. */
   #visitors = 0
 
   private constructor(
@@ -337,7 +337,7 @@ async function exportText(storage: Storage): Promise<string> {
   return (await Array.fromAsync(exportRecords(storage, 1, transferables))).join('')
 }
 
-/** Returns the ids of the first account's links by alias. */
+/** Returns the first account's links: their ids by alias. */
 async function readAliases(db: Db): Promise<Map<string, number>> {
   const rows = await db.execute(query.selectFrom('links').select(['alias', 'id']).where('account_id', '=', 1))
   return new Map(rows.map(({ alias, id }) => [alias, id]))

@@ -92,7 +92,7 @@ export async function findByShortLink(db: Db, account: number, shortLink: string
 export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 
 /**
- * Stores link days of the account and adds them to their groups, unless the link has clicks on that day; with `adds`, adds
+ * Stores the account's link days and adds them to their groups, unless the link has clicks on that day; with `adds`, adds
  * them to these clicks. Totals are then at least as high as these days. Call this once per serializable transaction, and
  * `raiseTotals` later.
  */
@@ -140,7 +140,7 @@ async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<
 }
 
 /**
- * Raises the link totals of the account to the sums of their days. Higher totals stay, because they include deleted
+ * Raises the account's link totals to the sums of their days. Higher totals stay, because they include deleted
  * days. Call this in a serializable transaction, with at most `linkBatchSize` links.
  */
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {

@@ -98,12 +98,12 @@ async function parseTable(bytes: Buffer): Promise<Fields | Failure> {
   return { csv: new Table(rows) }
 }
 
-/** More rows than anything accepts. Others are left out. */
+/** More rows than any request accepts. Further rows are ignored. */
 const maxRows = 10_000
 /** Characters that are parsed before other work can run, unless a row is longer. */
 const partLength = 8 * 1024
 
-/** Returns the cells of the first 10,000 rows of a CSV text, without empty lines, or a sentence about what can't be read. */
+/** Returns the cells of the first 10,000 rows of a CSV text, without empty lines, or a sentence that names the mistake. */
 export async function parseCsv(text: string): Promise<(readonly string[])[] | string> {
   const ticks = new Ticks()
   const reader = new CsvReader()

@@ -31,7 +31,7 @@ test('calls the handler with the actor, the path, and the fields of the query or
   assert.deepEqual(JSON.parse(await text((await api.send(list, { fields: { search: 'a' } })).body)), { search: 'a' })
 })
 
-test('all requests are one batch, and none is counted', async () => {
+test('all requests are one batch, and have no rate limit', async () => {
   const api = newApi()
   const batches = new Set<string>()
   api.add(remove, async (exchange, { actor }) => {

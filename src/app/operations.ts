@@ -79,7 +79,7 @@ export interface OperationParts {
   readonly semaphores: Pick<Semaphores, 'downloads' | 'plans'>
 }
 
-/** Adds all operations except those of servers: bulk requests, the deletion of clicks, and the own key. */
+/** Adds all operations that commands can call, too. Servers add bulk requests, deleting clicks, and `/me`. */
 export function addOperations(api: Api, parts: OperationParts): void {
   const { storage, idempotentRequests, actions, reversals, shortUrl, historyDays, semaphores } = parts
   const { domains: domain, spaces: space, tags: tag } = actions

@@ -157,7 +157,7 @@ test('the process can only read its own code', async () => {
   ]
   const attempts = codes.map((code) => `async () => { ${code} }`).join(',')
   const program = `const { once } = events
-    for (const attempt of [${attempts}]) console.log(await attempt().catch(({ code }) => code))`
+    for (const attempt of [${attempts}]) process.stdout.write(await attempt().catch(({ code }) => code) + '\\n')`
   const options = [...processOptions, '--input-type=module', '--eval', program]
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: {} })
   assert.deepEqual(
