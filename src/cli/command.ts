@@ -134,8 +134,8 @@ function formatLabel(name: string, { placeholder }: Argument<unknown>): string {
 function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A> | null {
   const { operand, ...named } = known as Arguments
   const options = Object.entries(named).map(
-    ([name, { placeholder, isRepeatable = false }]) =>
-      [name, { type: placeholder === '' ? 'boolean' : 'string', multiple: isRepeatable }] as const,
+    ([name, { placeholder }]) =>
+      [name, placeholder === '' ? { type: 'boolean' } : { type: 'string', multiple: true }] as const,
   )
   const help = { type: 'boolean', short: 'h' } as const
   const config = { args: [...args], options: { ...Object.fromEntries(options), help }, allowPositionals: true }
@@ -148,6 +148,8 @@ function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A
     Object.entries(known as Arguments).map(([name, argument]) => {
       const text = texts[name]
       const label = name === 'operand' ? argument.placeholder : `--${name}`
+      const isTwice = Array.isArray(text) && text.length > 1 && !argument.isRepeatable
+      if (isTwice) throw new WrongUse(`${label} is given more than once.`)
       return [name, argument.parse(text === undefined ? undefined : String(text), label)]
     }),
   ) as Values<A>

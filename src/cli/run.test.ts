@@ -224,6 +224,7 @@ test('returns 2 with a message and the usage for invalid arguments', async () =>
     ['keys create -n ci', 'Unknown option "-n".'],
     ['accounts create', '--name is required.'],
     ['accounts create --name', '--name needs a value.'],
+    ['keys list --account 1 --account 2', '--account is given more than once.'],
     ['accounts create --name --json', '--name needs a value. If the value starts with a hyphen, write --name=VALUE.'],
     ['accounts create --name Acme --json=1', '--json takes no value.'],
     ["accounts create --name '  '", '--name is required.'],
