@@ -58,7 +58,7 @@ function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
   const links = new Map<string, ServedLink>()
   for (const [name, { links: of = [], ...fields }] of Object.entries(domains)) {
     const domain = {
-      ...{ id: served.size + 1, name, homepage_url: null, not_found_url: null },
+      ...{ id: served.size + 1, name, homepage_url: null, not_found_url: null, updated_at: '' },
       ...{ has_app_links: 1, ...noAppLinks, ...fields },
     }
     served.set(name, domain)

@@ -1,6 +1,6 @@
 /** The actions on records, for the server and for commands. */
 
-import { domainActions } from '../domains/actions.ts'
+import { domainActions, type OnDomainChange } from '../domains/actions.ts'
 import { type EraseElsewhere, finishErasures } from '../events/erasure.ts'
 import type { GroupKind } from '../events/event.ts'
 import { type DetachLinks, type FinishRemoval, removeRecord } from '../events/removal.ts'
@@ -27,8 +27,7 @@ export interface ActionParts extends Omit<LinkParts, 'hashPassword' | 'deleteLin
   readonly jobs: Jobs
   /** Deletes the clicks of permanently deleted records, and overwrites deleted rows. */
   readonly erase: () => Promise<void>
-  /** Called after each commit and before the response, so that this process redirects correctly straight away. */
-  readonly onDomainChange: () => Promise<void>
+  readonly onDomainChange: OnDomainChange
 }
 
 /** What happens to the links of a removed record. */

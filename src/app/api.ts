@@ -9,6 +9,7 @@ import { RateLimits } from '../api/rate-limit.ts'
 import { apiRoutes, publicUrl } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
+import type { Domain } from '../domains/schema.ts'
 import { expireEvents } from '../events/retention.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
@@ -149,7 +150,7 @@ function effectsOn({ directory, clicks }: Shared) {
       directory.linkChanged(id, domain, alias)
       clicks.linkChanged()
     },
-    onDomainChange: () => directory.refresh(),
+    onDomainChange: (domain?: Domain) => (domain === undefined ? directory.refresh() : directory.domainChanged(domain)),
     flush: () => clicks.flush(),
     erase: () => clicks.erase(),
   }

@@ -13,10 +13,13 @@ import { type Domain, storeDomain, updateDomain } from './schema.ts'
 import { countAddresses, domainRecords, insertDomain } from './store.ts'
 
 /**
- * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the
- * response, so that this process redirects correctly straight away.
+ * Called after each commit and before the response, so that this process redirects correctly straight away. Gets a stored or
+ * changed domain, and nothing after a removal or an undo.
  */
-export function domainActions(storage: Storage, finishRemoval: FinishRemoval, onChange: () => Promise<void>) {
+export type OnDomainChange = (domain?: Domain) => void | Promise<void>
+
+/** Returns the functions that validate and store changes of domains. */
+export function domainActions(storage: Storage, finishRemoval: FinishRemoval, onChange: OnDomainChange) {
   const finish: FinishRemoval = async (...removed) => {
     await onChange()
     await finishRemoval(...removed)
@@ -32,7 +35,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       return (db) => insertDomain(db, actor, name, settings)
     },
     warnings: async (_db, _account, domain) => domainWarnings(domain),
-    onStored: onChange,
+    onStored: (domain) => onChange(domain),
     change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)
       const { name, ...settings } = values
@@ -43,7 +46,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
         if (all.length > 0) throw validationFailed(all)
       }
       const domain = found(await loggedDomains.change(storage, actor, id, settings, precondition), 'domain')
-      await onChange()
+      await onChange(domain.record)
       return domain
     },
     /** Deletes the links and further addresses of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
@@ -68,7 +71,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       if (!isGone) throw notFound('domain')
       await finish(actor, id, permanently)
     },
-    reversal: domainReversal(onChange, finish) as Reversal,
+    reversal: domainReversal(() => onChange(), finish) as Reversal,
   } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 

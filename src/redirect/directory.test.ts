@@ -76,7 +76,8 @@ test('caches all domains, and a link after its first visit', async (t) => {
   const { directory, watched, storage, own, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'Sale', 5)
   const urls = { homepage_url: null, not_found_url: null }
-  assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', ...urls, has_app_links: 0 })
+  const { updated_at } = own
+  assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', ...urls, updated_at, has_app_links: 0 })
   assert.equal(directory.domainNamed('go.acme.org'), undefined)
   const first = directory.findLink(own, 'sale')
   assert.ok(first instanceof Promise)
@@ -119,6 +120,22 @@ test('applies changes of this process immediately', async (t) => {
   const domain = await newDomain(storage, owner.account, 'go.acme.net')
   await Promise.all([directory.refresh(), directory.refresh()])
   assert.equal(directory.domainNamed('go.acme.net')?.id, domain)
+})
+
+test('serves domains of this process without reading them, and polls after 500, so that the log is never too long', async (t) => {
+  const { directory, watched, storage, account } = await open(t)
+  const actor = systemActor(account)
+  const { record } = await insertDomain(storage, actor, { name: 'a.example', nameUnicode: 'a.example' }, {})
+  const homepage_url = 'https://b.example/'
+  const changed = await loggedDomains.change(storage, actor, record.id, { homepage_url, asset_links: '[]' }, null)
+  const later = { ...record, ...changed?.record }
+  for (const domain of [record, later, { ...record, updated_at: '2000' }]) directory.domainChanged(domain)
+  const served = directory.domainNamed('a.example')
+  assert.deepEqual([served?.homepage_url, served?.has_app_links], [homepage_url, 1])
+  assert.deepEqual([watched.lookups, watched.polls], [0, 1])
+  for (let n = 3; n < 1_000; n++) directory.domainChanged(later)
+  await directory.refresh()
+  assert.equal(watched.polls, 3)
 })
 
 for (const [by, heard] of [
@@ -262,7 +279,8 @@ test('reads changed domains in small batches', async (t) => {
   })
   await directory.refresh()
   assert.ok(directory.domainNamed('go249.acme.net'))
-  assert.equal(watched.lookups, 3)
+  // 128, 64, 32, 16, 8 and 2 domains.
+  assert.equal(watched.lookups, 6)
 })
 
 test('caches the files of a domain until it changes, even on another node, and serves them while the database is down', async (t) => {

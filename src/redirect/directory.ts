@@ -6,17 +6,10 @@ import { foldCase } from '../lib/text.ts'
 import { keySeparator } from '../names/alias.ts'
 import { type AppLinks, noAppLinks } from '../names/app-links.ts'
 import { parseHostName } from '../names/host-name.ts'
-import type { Change, ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
+import type { Change, ChangePosition, Changes, Meter, Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
-import {
-  findAppLinks,
-  findServedLink,
-  isUsedUp,
-  type ServedDomain,
-  type ServedLink,
-  servedDomains,
-  servedDomainsAfter,
-} from './store.ts'
+import { DomainTable } from './domain-table.ts'
+import { findAppLinks, findServedLink, isUsedUp, prepareDomain, type ServedDomain, type ServedLink } from './store.ts'
 
 export interface DirectoryOptions {
   /** How old memory may get while the database is down. Milliseconds. */
@@ -35,6 +28,8 @@ const maxUnknown = 10_000
 const maxAppLinkBytes = 5_000_000
 /** On SQLite, one event-loop tick reads this many within 20 ms. */
 const maxLookups = 800
+/** Changes of domains by this process, after which it polls earlier. */
+const polledTogether = 500
 /** Less than the second within which links of other processes must be found. Milliseconds. */
 const unknownForMs = 900
 
@@ -65,6 +60,7 @@ export class Directory {
   })
   #missed = 0
   #refused = 0
+  #stored = 0
   readonly #staleForMs: number
 
   constructor(storage: Storage, options: DirectoryOptions) {
@@ -130,6 +126,15 @@ export class Directory {
     this.#dropLink(id)
     this.#unknown.delete(key)
     this.#lookups = new Map()
+  }
+
+  /** Serves a stored or changed domain. Must be called after the commit and before the response. */
+  domainChanged(domain: Parameters<typeof prepareDomain>[0]): void {
+    if (!this.#feed.isStarted) return
+    this.#domains.set(prepareDomain(domain))
+    this.#stored += 1
+    // The feed has these changes, too, and would read everything again after too many of them.
+    if (this.#stored % polledTogether === 0) void this.#feed.poll()
   }
 
   /** Resolves when memory has everything that was committed before the call, or the database has failed. */
@@ -249,65 +254,6 @@ function estimateBytes({ alias, expiration_url, destinations, rules }: ServedLin
   return 100 + 2 * (alias.length + (expiration_url?.length ?? 0)) + ofDestinations + (rules?.weight ?? 0)
 }
 
-/** Domains that one query reads, few enough not to delay requests. */
-const pageSize = 500
-/** Changed domains that one query reads. Its text is compiled each time, and has a parameter for each of them. */
-const refreshBatchSize = 100
-
-/** All domains of the instance. The caller must not run `load` and `refresh` at the same time. */
-class DomainTable {
-  readonly #db: Db
-  #byName = new Map<string, ServedDomain>()
-  #byId = new Map<number, ServedDomain>()
-
-  constructor(db: Db) {
-    this.#db = db
-  }
-
-  get size(): number {
-    return this.#byId.size
-  }
-
-  named(name: string): ServedDomain | undefined {
-    return this.#byName.get(name)
-  }
-
-  /** Reads all domains. Until all are read, the old ones are served. */
-  async load(): Promise<void> {
-    const loaded = new DomainTable(this.#db)
-    let page: ServedDomain[] = []
-    do {
-      page = await servedDomainsAfter(this.#db, page.at(-1)?.id ?? 0, pageSize)
-      for (const row of page) loaded.#add(row)
-    } while (page.length === pageSize)
-    this.#byName = loaded.#byName
-    this.#byId = loaded.#byId
-  }
-
-  /** Reads the domains with these ids again, and drops deleted domains. */
-  async refresh(ids: readonly number[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += refreshBatchSize) {
-      const batch = ids.slice(from, from + refreshBatchSize)
-      const found = await servedDomains(this.#db, batch)
-      for (const id of batch) this.#drop(id)
-      for (const row of found) this.#add(row)
-    }
-  }
-
-  #add(domain: ServedDomain): void {
-    this.#byName.set(domain.name, domain)
-    this.#byId.set(domain.id, domain)
-  }
-
-  #drop(id: number): void {
-    const domain = this.#byId.get(id)
-    if (domain === undefined) return
-    this.#byId.delete(id)
-    // Another domain may have taken the name since.
-    if (this.#byName.get(domain.name) === domain) this.#byName.delete(domain.name)
-  }
-}
-
 /** Changes must be visible everywhere within a second. Milliseconds. */
 const everyMs = 500
 /** After a longer pause of this process, changes may have been pruned before they were read. Milliseconds. */
@@ -347,6 +293,11 @@ class ChangeFeed {
     return this.#position?.database ?? null
   }
 
+  /** Whether this process has a redirect server. Otherwise, nothing is kept in memory. */
+  get isStarted(): boolean {
+    return this.#polling.isStarted
+  }
+
   /** Starts to follow. Resolves when everything is loaded, or the database has failed. */
   start(): Promise<void> {
     this.#polling.start()
@@ -355,8 +306,7 @@ class ChangeFeed {
 
   /** Resolves when memory has everything that was committed before the call, or the database has failed. */
   async poll(): Promise<void> {
-    // Without a redirect server, nothing is kept in memory.
-    if (this.#polling.isStarted) await this.#polling.run()
+    if (this.isStarted) await this.#polling.run()
   }
 
   async close(): Promise<void> {

@@ -10,11 +10,24 @@ import type { Db } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 
-const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
+const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url', 'updated_at'] as const
 
 export interface ServedDomain extends Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>> {
   /** 1 if the domain has a file of apps, otherwise 0. */
   readonly has_app_links: number
+}
+
+/** Returns a stored domain as visitors see it. */
+export function prepareDomain({
+  id,
+  name,
+  homepage_url,
+  not_found_url,
+  updated_at,
+  ...files
+}: Pick<Row<'domains'>, (typeof domainColumns)[number] | keyof AppLinks>): ServedDomain {
+  const hasFile = files.apple_app_site_association !== null || files.asset_links !== null
+  return { id, name, homepage_url, not_found_url, updated_at, has_app_links: Number(hasFile) }
 }
 
 /** A link as the redirect server needs it. */
@@ -142,7 +155,7 @@ export async function findServedDomain(db: Db, name: string): Promise<ServedDoma
 }
 
 export function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
-  return db.execute(domains.where('id', 'in', ids))
+  return db.execute(new CachedQuery(`${ids.length} served domains`, [0, ...ids], () => domains.where('id', 'in', ids)))
 }
 
 /** Finds the files of apps of a domain. */
