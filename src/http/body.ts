@@ -1,10 +1,12 @@
 import { Failure } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
+import { hasBody } from './request-head.ts'
 import { addHeader } from './response.ts'
 
 /** Receives the whole body. Returns `body_too_large`, or `malformed_request` if the connection was closed. */
-export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Promise<Buffer | Failure> {
+export function receiveBody(exchange: Exchange, maxBytes: number): Buffer | Failure | Promise<Buffer | Failure> {
   const { request, response, headers, context } = exchange
+  if (!hasBody(headers)) return request.socket.writable ? Buffer.alloc(0) : incompleteBody
   if (request.destroyed) return incompleteBody
   if (Number(headers['content-length'] ?? 0) > maxBytes) return rejectLarge(exchange, maxBytes)
   // HTTP/1.0 has no expectations, and unknown ones are ignored (RFC 9110 §10.1.1).

@@ -56,7 +56,14 @@ export class Listener {
     const unfinished = new ByteBudget(maxUnfinishedBytes)
     this.#context = { ...options, unread: new ByteBudget(maxUnreadBytes), unfinished }
     this.server = createServer(
-      { ...timeouts, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: maxHeadBytes },
+      {
+        ...timeouts,
+        connectionsCheckingInterval: 1_000,
+        requireHostHeader: false,
+        maxHeaderSize: maxHeadBytes,
+        // Without it, each request has a stream for its body: see `hasBody`.
+        optimizeEmptyRequests: true,
+      },
       (request, response) => this.#serveInOrder(request, response),
     )
     this.#connections = new Connections(this.server, options.maxConnections)

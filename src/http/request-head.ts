@@ -1,5 +1,5 @@
 /** Checks of a request's head that Node's parser leaves to the server (RFC 9112). */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { Failure } from '../errors.ts'
 import type { Exchange, Match } from './exchange.ts'
@@ -25,6 +25,11 @@ export function useOriginForm(request: IncomingMessage): void {
   const [, host, rest = ''] = absolute
   request.headers.host = host
   request.url = rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Whether a request has a body (RFC 9112 §6.3). Without one, its stream is destroyed from the start and has no events. */
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 /** Whether the connection must be closed, because Node drops further data in the packet (RFC 9112 §9.3.2). */

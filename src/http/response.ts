@@ -1,5 +1,6 @@
 import { gzip, gzipSync } from 'node:zlib'
 import type { Exchange } from './exchange.ts'
+import { hasBody } from './request-head.ts'
 
 /** Adds a header to the response. Names are in lower case. */
 export function addHeader(exchange: Exchange, name: string, value: string): void {
@@ -52,8 +53,7 @@ const maxDiscardedBytes = 16 * 1024 * 1024
  */
 function discardBody(exchange: Exchange): void {
   const { request, headers } = exchange
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return
-  if (request.complete || request.destroyed) return
+  if (!hasBody(headers) || request.complete || request.destroyed) return
   if (headers.expect !== undefined) setHeader(exchange, 'connection', 'close')
   let length = 0
   request.on('data', (chunk: Buffer) => {
