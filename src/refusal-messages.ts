@@ -152,7 +152,7 @@ export const messages = {
     '{label} cannot be changed: it stays {current}. Create another {record} instead.',
   ],
   'prohibited.member': [
-    'The {field} field cannot be changed: it stays {current}. Only the role can be changed.',
+    'The {field} field cannot be changed: it stays {current}. Only the role and the end of the access can be changed.',
     '{label} cannot be changed: it stays {current}.',
   ],
   'taken.name': [
@@ -292,6 +292,7 @@ export const messages = {
     'The {field} must be a time such as 2026-11-20T12:00:00Z, or 2026-11-20 12:00 in UTC.',
     '{label} must be a date and a time, such as 2026-11-20 12:00.',
   ],
+  not_in_future: ['The {field} must be in the future.', '{label} must be in the future.'],
   not_after_start: ['The {field} must be after the {start}.', '{label} must be after “{startLabel}”.'],
   invalid_date: [
     'The {field} date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',

@@ -9,6 +9,7 @@ import { createInvitation, findInvitationByToken } from '../src/members/invitati
 import { selectOwners } from '../src/members/store.ts'
 import { insertLoginToken } from '../src/sessions/store.ts'
 import type { Storage } from '../src/storage/port.ts'
+import type { Json } from './client.ts'
 import { Browser } from './dashboard.ts'
 import { newMember } from './members.ts'
 import { eventually, newBench } from './processes.ts'
@@ -93,6 +94,25 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await eventually(async () => (await dan.stateOf()).join() === '303,303,401', promised)
     })
 
+    test('whoever’s access ends has no access on any node within 10 seconds', async () => {
+      const [here] = nodes
+      const [ben, eve] = [await someone('Ben'), await someone('Eve')]
+      const end = (member: { readonly id: number }, inMs: number) => {
+        const json = { access_ends_at: new Date(Date.now() + inMs).toISOString() }
+        return here.ask('PATCH', `/members/${member.id}`, { json })
+      }
+      assert.equal((await end(eve, 100_000)).status, 200)
+      assert.equal((await end(ben, 1_000)).status, 200)
+      await eventually(async () => (await ben.stateOf()).join() === '303,303,401', 1_000 + promised)
+      assert.deepEqual(await ben.linksWork(), [false, false])
+      assert.deepEqual(await eve.stateOf(), [200, 200, 200])
+      const { body } = await here.ask('GET', `/events?type=member.removed&record=member&record_id=${ben.id}`)
+      assert.deepEqual(
+        body.data.map(({ actor }: Json) => actor.kind),
+        ['system'],
+      )
+    })
+
     test('a role that is changed on one node counts on the other', async () => {
       const [here, there] = nodes
       const member = await newMember(storage, 1, { name: 'Flo', role: 'viewer' })
@@ -114,16 +134,15 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const account = await createAccount(storage, 'Race')
       const command = commandActor(account.id, 'test')
       const { secret: key } = await createKey(storage, command, { name: 'race', scopes: ['*'], lifetimeMs: null })
-      const demoted = { json: { role: 'viewer' } }
+      const changes = [undefined, { role: 'viewer' }, { access_ends_at: '2999-01-01T00:00:00Z' }]
       let last = await newMember(storage, account.id)
       for (let round = 0; round < runs(20, 6); round++) {
         const next = await newMember(storage, account.id)
         const tries = [last, next].map(({ id }, at) => {
           const { ask } = nodes[at] as VisitedServer
-          const isRemoval = (round >> at) % 2 === 0
-          return isRemoval
-            ? ask('DELETE', `/members/${id}`, { key })
-            : ask('PATCH', `/members/${id}`, { key, ...demoted })
+          const json = changes[(round + 2 * at + Math.floor(round / 3)) % 3]
+          const path = `/members/${id}`
+          return json === undefined ? ask('DELETE', path, { key }) : ask('PATCH', path, { key, json })
         })
         const answers = await Promise.all(tries)
         const codes = answers.map(({ status, body }) => (status < 300 ? 'done' : body.code))

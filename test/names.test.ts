@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemActor } from '../src/access/actor.ts'
-import { changeRole } from '../src/members/changes.ts'
+import { changeMember } from '../src/members/changes.ts'
 import { insertLoginToken } from '../src/sessions/store.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { Json } from './client.ts'
@@ -68,7 +68,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const { member: creator } = (await app.send('GET', '/api/v1/me', { key })).body.data
     assert.deepEqual(creator, { id: member.id, name: 'Canary Two', role: 'owner' })
     assert.equal((await events('type=space.created')).at(-1)?.[1].kind, 'key')
-    await changeRole(app.storage, systemActor(app.account), member.id, 'viewer')
+    await changeMember(app.storage, systemActor(app.account), member.id, { role: 'viewer' })
 
     const ben = await signedInMember(app, { name: 'Cleo' })
     assert.equal((await ben.post(`/app/people/${member.id}/remove`, { keep_keys: 'true' })).status, 303)

@@ -15,6 +15,7 @@ import { deleteLinks } from '../links/deletion.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
 import { hashPassword } from '../links/password.ts'
 import { linkReversal } from '../links/reversal.ts'
+import { defineDepartures } from '../members/changes.ts'
 import { defineForgetting } from '../members/forgetting.ts'
 import { spaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
@@ -64,6 +65,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
   jobs.define('return', (job) => reversals.returnLinks(job))
   jobs.define('erasure', (job) => finishErasures(storage, job, eraseElsewhere(storage), parts.erase))
   defineForgetting(jobs, storage)
+  defineDepartures(jobs, storage)
   return { actions: { domains, spaces, tags, links }, reversals }
 }
 

@@ -32,14 +32,13 @@ export const memberCommands = {
   }),
 
   role: operationCommand<Member>({
-    summary: 'Change the role of a member, for their open sessions too.',
+    summary: 'Change the role of a member, for their open sessions too, or the end of their access.',
     notes: 'The next sign-in by OpenID Connect sets the role again if it comes from OIDC_ROLES.',
     operation: memberOperations.patch,
     subject: memberSubject,
-    arguments: { role },
     except: ['name', 'email'],
     json: asJson,
-    print: ({ name, role }) => `${name} has the role ${role}.`,
+    print: ({ name, role, access_ends_at: at }) => `${name} has the role ${role}${at === null ? '' : ` until ${at}`}.`,
   }),
 
   remove: operationCommand<Member>({
@@ -77,10 +76,10 @@ backups that exist already keep the name.`,
 }
 
 function memberTable(members: readonly Member[]): string {
-  const lines = members.map(({ id, name, email, role, sign_in, last_seen_at }) => [
-    ...[String(id), name, email ?? '-', role, sign_in.join(',') || '-', last_seen_at ?? 'never'],
+  const lines = members.map(({ id, name, email, role, sign_in, last_seen_at, access_ends_at }) => [
+    ...[String(id), name, email ?? '-', role, sign_in.join(',') || '-', last_seen_at ?? 'never', access_ends_at ?? '-'],
   ])
-  return table([['ID', 'NAME', 'EMAIL', 'ROLE', 'SIGN IN', 'LAST SEEN'], ...lines])
+  return table([['ID', 'NAME', 'EMAIL', 'ROLE', 'SIGN IN', 'LAST SEEN', 'ACCESS ENDS'], ...lines])
 }
 
 function invitationTable(invitations: readonly Invitation[]): string {

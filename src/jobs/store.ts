@@ -10,6 +10,7 @@ export type JobKind =
   | 'erasure'
   | 'retention'
   | 'forgetting'
+  | 'departure'
   | 'plan'
   | 'apply'
   | 'undo'
@@ -52,6 +53,8 @@ export interface NewJob extends Subject, Progress, Pick<Job, 'kind' | 'account'>
   readonly input?: unknown
   /** The lease of the process that adds the job; without it, any process can take the job. */
   readonly token?: string
+  /** When the job can be taken first, in Unix milliseconds; without it, immediately. */
+  readonly freeAtMs?: number
 }
 
 /** The right of a process to work on a job, until another one takes it, or the job is cancelled. */
@@ -93,11 +96,13 @@ export async function ensureJob(tx: Db, job: NewJob): Promise<void> {
   await tx.execute(insertion.onConflict((conflict) => conflict.columns(['record', 'record_id']).doUpdateSet(updated)))
 }
 
-function buildRow({ account, actor, input, token, ...job }: NewJob) {
+function buildRow({ account, actor, input, token, freeAtMs = 0, ...job }: NewJob) {
   const at = new Date().toISOString()
   return {
     ...{ ...job, account_id: account, created_at: at, updated_at: at },
-    ...(token === undefined ? { state: 'waiting' } : { state: 'running', token, free_at_ms: Date.now() + leaseMs }),
+    ...(token === undefined
+      ? { state: 'waiting', free_at_ms: freeAtMs }
+      : { state: 'running', token, free_at_ms: Date.now() + leaseMs }),
     ...(actor && { actor: JSON.stringify({ ...actor, scopes: ['*'] }) }),
     ...(input !== undefined && { input: JSON.stringify(input) }),
   }

@@ -6,7 +6,7 @@ import { systemActor } from '../access/actor.ts'
 import { scopesOfRole } from '../access/roles.ts'
 import { createAccount } from '../accounts/store.ts'
 import { listRecordEvents } from '../events/store.ts'
-import { changeRole } from '../members/changes.ts'
+import { changeMember } from '../members/changes.ts'
 import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { createKey, type Key, listActiveMemberKeys, listKeys, revokeKey, rotateKey } from './store.ts'
@@ -49,7 +49,7 @@ test('a rotated key keeps its creator, and shows the scopes that their role stil
   const { key } = await createKey(storage, ben, { name: 'ci', scopes: ['*'], lifetimeMs: null })
   const rotated = (await rotateKey(storage, systemActor(account), key.id, day)).key
   assert.deepEqual([rotated.member_id, rotated.created_by], [id, 'Ben'])
-  await changeRole(storage, systemActor(account), id, 'viewer')
+  await changeMember(storage, systemActor(account), id, { role: 'viewer' })
   const expected = scopesOfRole('viewer')
   const active = await listActiveMemberKeys(storage, account, id)
   for (const { scopes } of [...(await listKeys(storage, account)), ...active]) assert.deepEqual(scopes, expected)

@@ -1,32 +1,46 @@
 /** Changes of members: roles, names and removals. An account always has an owner. */
-import { type Actor, allows, createActor } from '../access/actor.ts'
+import { type Actor, allows, createActor, systemActor } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import { found, lastOwner } from '../errors.ts'
 import { deletedEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import { cancelJob } from '../jobs/store.ts'
 import { narrowMemberKeys, revokeMemberKeys } from '../keys/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { MemberId } from '../sessions/store.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
 import { deleteMemberInvitations } from './invitations.ts'
-import { describedMember, lockAccount, type MemberRow, memberRecords, requireWriter, selectOwners } from './store.ts'
+import {
+  describedMember,
+  lockAccount,
+  type MemberRow,
+  memberRecords,
+  requireWriter,
+  scheduleDeparture,
+  selectOwners,
+} from './store.ts'
 
-/** Changes the role of a member of the actor's account. Throws `not_found`, `last_owner` and what `check` throws before. */
-export function changeRole(
+/**
+ * Changes the role of a member of the actor's account, and when their access ends. Throws `not_found`, `last_owner` and what `check`
+ * throws before.
+ */
+export function changeMember(
   db: Db,
   actor: Actor,
   id: number,
-  role: Role | undefined,
+  { role, access_ends_at }: Pick<MemberValues, 'role' | 'access_ends_at'>,
   check: (member: Versioned<MemberRow>) => void = () => undefined,
 ): Promise<Versioned<MemberRow>> {
   return db.write(async (tx) => {
     const before = await lockMember(tx, actor.account, id)
     check(before)
-    if (role !== undefined && role !== 'owner') await requireOtherOwner(tx, actor.account, before.record)
+    const leaves = (role !== undefined && role !== 'owner') || typeof access_ends_at === 'string'
+    if (leaves) await requireOtherOwner(tx, actor.account, before.record)
     await requireWriter(tx, actor)
-    return change(tx, actor, before.record, { role })
+    return change(tx, actor, before.record, { role, access_ends_at })
   })
 }
 
@@ -43,6 +57,7 @@ interface MemberValues {
   readonly name?: string | undefined
   readonly email?: string | undefined
   readonly role?: Role | undefined
+  readonly access_ends_at?: string | null | undefined
 }
 
 /**
@@ -88,14 +103,34 @@ export function removeMember(
     precondition?.check(version)
     await requireOtherOwner(tx, account, record)
     await requireWriter(tx, actor)
-    const removed = { ...deletedEvent(describedMember, record, {}), action: 'removed', kept: undefined } as const
-    await recordEvents(tx, actor, [removed])
-    await (keepsKeys ? narrowMemberKeys(tx, account, id, record.role) : revokeMemberKeys(tx, actor, id))
-    await deleteMemberInvitations(tx, actor, id)
-    const own = query.deleteFrom('members').where('id', '=', id).where('account_id', '=', account)
-    const [row] = await tx.execute(own.returning('person_id'))
-    if (row !== undefined) await removePerson(tx, row.person_id)
+    await remove(tx, actor, record, keepsKeys)
   })
+}
+
+/** Defines the job that removes a member when their access ends. */
+export function defineDepartures(jobs: Jobs, storage: Storage): void {
+  jobs.define('departure', ({ account, record_id: id, now }) =>
+    storage.write(async (tx) => {
+      const { record } = await lockMember(tx, Number(account), id)
+      const { access_ends_at } = record
+      // It was moved since the job began.
+      if (access_ends_at === null || Date.parse(access_ends_at) > now) return
+      await remove(tx, systemActor(Number(account)), record, false)
+    }),
+  )
+}
+
+async function remove(tx: Db, actor: Actor, member: MemberRow, keepsKeys: boolean): Promise<void> {
+  const { account } = actor
+  const { id, role } = member
+  const removed = { ...deletedEvent(describedMember, member, {}), action: 'removed', kept: undefined } as const
+  await recordEvents(tx, actor, [removed])
+  await (keepsKeys ? narrowMemberKeys(tx, account, id, role) : revokeMemberKeys(tx, actor, id))
+  await deleteMemberInvitations(tx, actor, id)
+  await cancelJob(tx, { record: 'member', record_id: id })
+  const own = query.deleteFrom('members').where('id', '=', id).where('account_id', '=', account)
+  const [row] = await tx.execute(own.returning('person_id'))
+  if (row !== undefined) await removePerson(tx, row.person_id)
 }
 
 /** Deletes a person who is a member of no account. */
@@ -131,16 +166,17 @@ async function change(
   tx: Db,
   actor: Actor,
   before: MemberRow,
-  { name, email, role }: MemberValues,
+  { name, email, role, access_ends_at }: MemberValues,
   unversioned: { readonly has_oidc_role?: 1 } = {},
 ): Promise<Versioned<MemberRow>> {
   const folded = {
     name_folded: name === undefined ? undefined : foldCase(name),
     email_folded: email === undefined ? undefined : foldCase(email),
   }
-  const values = { name, email, role, ...folded }
+  const values = { name, email, role, access_ends_at, ...folded }
   const changed = await memberRecords.change(tx, actor.account, before.id, values, { unversioned })
   const after = found(changed, 'member')
+  if (access_ends_at !== undefined) await scheduleDeparture(tx, actor.account, after.record)
   await recordEvents(tx, actor, [updatedEvent(describedMember, before, after.record)])
   const [could, can] = [before, after.record].map((each) =>
     allows({ scopes: scopesOfRole(each.role) }, 'members:write'),

@@ -14,7 +14,10 @@ import { insertMember, lockAccount, requireWriter } from './store.ts'
 
 /** An invitation in the database. `inviter` is the name of the member who created it. */
 export type InvitationRow = Readonly<
-  Pick<Row<'invitations'>, 'id' | 'name' | 'email' | 'member_id' | 'expires_at' | 'created_at' | 'updated_at'> & {
+  Pick<
+    Row<'invitations'>,
+    'id' | 'name' | 'email' | 'member_id' | 'access_ends_at' | 'expires_at' | 'created_at' | 'updated_at'
+  > & {
     role: Role
     inviter: string | null
   }
@@ -22,14 +25,14 @@ export type InvitationRow = Readonly<
 
 const records = new Records<InvitationRow>(
   'invitations',
-  ['id', 'name', 'email', 'role', 'member_id', 'inviter', 'expires_at', 'created_at', 'updated_at'],
+  ['id', 'name', 'email', 'role', 'member_id', 'inviter', 'access_ends_at', 'expires_at', 'created_at', 'updated_at'],
   { inviter: '(select members.name from members where members.id = member_id)' },
 )
 
 const described: EventDescription<InvitationRow> = {
   record: 'invitation',
   nameOf: ({ name, email, role }) => name ?? email ?? role,
-  valuesOf: ({ name, email, role, expires_at }) => ({ name, email, role, expires_at }),
+  valuesOf: ({ name, email, role, access_ends_at, expires_at }) => ({ name, email, role, access_ends_at, expires_at }),
   secrets: [],
 }
 
@@ -42,6 +45,8 @@ export interface NewInvitation {
   readonly role: Role
   readonly name: string | null
   readonly email: string | null
+  /** When the access of the new member ends; null if it has no end. */
+  readonly access_ends_at?: string | null
 }
 
 /** A new invitation, and the secret of its link, which is not stored. */
@@ -54,12 +59,13 @@ export interface IssuedInvitation {
 export function createInvitation(
   db: Db,
   actor: Actor,
-  { role, name, email }: NewInvitation,
+  { role, name, email, access_ends_at = null }: NewInvitation,
   now = Date.now(),
 ): Promise<IssuedInvitation> {
   const { account } = actor
   const secret = generateToken('invitation')
-  const columns = { role, name, email, hash: hashToken(secret), expires_at: formatTime(now + invitationLifetimeMs) }
+  const expiresMs = Math.min(now + invitationLifetimeMs, Date.parse(access_ends_at ?? '') || Infinity)
+  const values = { role, name, email, access_ends_at, expires_at: formatTime(expiresMs) }
   const times = { created_at: formatTime(now), updated_at: formatTime(now) }
   return db.write(async (tx) => {
     await lockAccount(tx, account)
@@ -72,7 +78,7 @@ export function createInvitation(
     if ((await tx.execute(open.limit(maxInvitations))).length === maxInvitations) {
       throw validationFailed([new Refusal('too_many.invitations', { most: maxInvitations }).at('id')])
     }
-    const stored = { account_id: account, member_id, ...columns, ...times }
+    const stored = { account_id: account, member_id, hash: hashToken(secret), ...values, ...times }
     const invitation = (await records.insert(tx, stored)) as Versioned<InvitationRow>
     await recordEvents(tx, actor, [createdEvent(described, invitation.record)])
     return { invitation, secret }
@@ -192,8 +198,8 @@ export async function joinAccount(tx: Db, joining: Joining, requestId: string | 
   const { token, name, verifiedEmail, now = Date.now() } = joining
   const invitation = await takeInvitation(tx, token, now)
   const { account, record } = invitation
-  const { email, role } = record
-  const newMember = { name, email: verifiedEmail ?? email, role, hasOidcRole: false }
+  const { email, role, access_ends_at: accessEndsAt } = record
+  const newMember = { name, email: verifiedEmail ?? email, role, hasOidcRole: false, accessEndsAt }
   const joined = createActor({ account, kind: 'member', id: null, name, scopes: scopesOfRole(role) }, requestId)
   await lockPerson(tx, joining.person)
   const member = await insertMember(tx, joined, { person: joining.person, ...newMember })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { signedIn } from '../../test/dashboard.ts'
@@ -47,6 +48,7 @@ describe('members', () => {
       name: 'Ana',
       email: 'ana@acme.com',
       role: 'owner',
+      access_ends_at: null,
       sign_in: [],
       last_seen_at: null,
     }
@@ -77,18 +79,23 @@ describe('members', () => {
   })
 
   for (const method of ['PUT', 'PATCH']) {
-    test(`${method} changes only the role; the whole record can be sent back`, async () => {
+    test(`${method} changes the role and the end of the access; the whole record can be sent back`, async () => {
       const ben = await add('Ben', 'viewer', 'ben@acme.com')
       const path = `/members/${ben.id}`
+      const end = { access_ends_at: '2999-01-01T00:00:00.000Z' }
+      assert.deepEqual((await as(method, path, end)).body.data.access_ends_at, end.access_ends_at)
       const changed = await as(method, path, { role: 'admin' })
       assert.deepEqual([changed.status, changed.body.data.role], [200, 'admin'])
+      assert.equal(changed.body.data.access_ends_at, end.access_ends_at)
       const same = await as(method, path, changed.body.data)
       assert.deepEqual([same.status, same.body.data, same.headers.etag], [200, changed.body.data, changed.headers.etag])
       assert.deepEqual((await as(method, path)).body.data, changed.body.data)
-      const refused = await as(method, path, { name: 'Eve', email: '', role: 'boss', plan: 1 })
+      const wrong = { name: 'Eve', email: '', role: 'boss', access_ends_at: '2026-01-01 10:00', plan: 1 }
+      const refused = await as(method, path, wrong)
       const violations = refused.body.violations.map(({ field, code }: Json) => [field, code])
       assert.deepEqual(violations, [
         ['role', 'not_allowed'],
+        ['access_ends_at', 'not_in_future'],
         ['plan', 'unknown_field'],
         ['name', 'prohibited'],
         ['email', 'prohibited'],
@@ -99,7 +106,12 @@ describe('members', () => {
 
   test('409 last_owner for the only owner, after the checks of the fields and the condition', async () => {
     const path = `/members/${owner.id}`
-    for (const answer of [await as('PATCH', path, { role: 'admin' }), await as('DELETE', path)]) {
+    const end = { access_ends_at: '2999-01-01T00:00:00Z' }
+    for (const answer of [
+      await as('PATCH', path, { role: 'admin' }),
+      await as('PATCH', path, end),
+      await as('DELETE', path),
+    ]) {
       assert.deepEqual(told(answer), [409, 'last_owner'])
       assert.deepEqual(answer.body.violations[0].code, 'last_owner')
     }
@@ -113,6 +125,44 @@ describe('members', () => {
       assert.deepEqual([...told(answer), answer.headers.etag], [412, 'precondition_failed', current])
     }
     assert.deepEqual(told(await as('DELETE', `${path}?keys=all`)), [422, 'validation_failed'])
+  })
+
+  test('an owner whose access ends doesn’t count as another owner', async () => {
+    const { as, add, owner } = await newAccount()
+    const other = await add('Ben', 'owner')
+    const end = { access_ends_at: '2999-01-01T00:00:00Z' }
+    assert.equal((await as('PATCH', `/members/${other.id}`, end)).status, 200)
+    for (const change of [{ role: 'admin' }, end]) {
+      assert.deepEqual(told(await as('PATCH', `/members/${owner.id}`, change)), [409, 'last_owner'])
+    }
+    assert.equal((await as('PATCH', `/members/${other.id}`, { access_ends_at: null })).status, 200)
+    assert.equal((await as('PATCH', `/members/${owner.id}`, end)).status, 200)
+  })
+
+  test('Waymark removes a member when their access ends, with their keys, unless the end was moved', async () => {
+    const { account, as, add } = await newAccount()
+    const [ben, cleo, dan] = [await add('Ben'), await add('Cleo'), await add('Dan')]
+    const { secret } = await keyOf(ben, 'editor', ['links:read'])
+    const endIn = (hours: number) => ({ access_ends_at: new Date(Date.now() + hours * 3_600_000).toISOString() })
+    for (const member of [ben, cleo, dan]) await as('PATCH', `/members/${member.id}`, endIn(1))
+    await as('PATCH', `/members/${cleo.id}`, endIn(48))
+    await as('PATCH', `/members/${dan.id}`, { access_ends_at: null })
+    const finish = (hours: number) =>
+      actionsOn(app.storage, { now: () => Date.now() + hours * 3_600_000 }).jobs.finish()
+    await finish(0.9)
+    assert.equal((await as('GET', `/members/${ben.id}`)).status, 200)
+    await finish(1.1)
+    const statuses = [ben, cleo, dan].map(async ({ id }) => (await as('GET', `/members/${id}`)).status)
+    assert.deepEqual(await Promise.all(statuses), [404, 200, 200])
+    assert.deepEqual(told(await ask('GET', '/links', undefined, { key: secret })), [401, 'revoked_api_key'])
+    const events = (await as('GET', '/events?type=member.removed')).body.data
+    assert.deepEqual(
+      events.map(({ record_name, actor }: Json) => [record_name, actor.kind, actor.name]),
+      [['Ben', 'system', 'Waymark']],
+    )
+    assert.equal((await as('DELETE', `/members/${cleo.id}`)).status, 204)
+    const jobs = query.selectFrom('jobs').select('id').where('account_id', '=', account)
+    assert.deepEqual(await app.storage.execute(jobs), [])
   })
 
   test('the ETag changes when the member signs in, which does not break a change with If-Match', async () => {
@@ -166,7 +216,7 @@ describe('invitations', () => {
     const created = await as('POST', '/invitations', json)
     const { id, url, expires_at, created_at, ...rest } = created.body.data
     assert.equal(created.status, 201)
-    assert.deepEqual(rest, { ...json, name: 'Ben', created_by: null })
+    assert.deepEqual(rest, { ...json, name: 'Ben', access_ends_at: null, created_by: null })
     assert.match(url, new RegExp(`^${app.origin}/app/join#wmi_[\\w-]{43}$`))
     assert.equal(Date.parse(expires_at) - Date.parse(created_at), 7 * 24 * 60 * 60 * 1_000)
     assert.equal(created.headers.location, `${app.origin}/api/v1/invitations/${id}`)
@@ -176,6 +226,22 @@ describe('invitations', () => {
     assert.deepEqual((await as('GET', '/invitations')).body.data[0], shown.body.data)
     const dump = JSON.stringify([await app.storage.execute(query.selectFrom('events').selectAll()), app.logs])
     assert.ok(!dump.includes(url.split('#')[1]))
+  })
+
+  test('an invitation has the end of the access, and expires then at the latest', async () => {
+    const invite = async (inMs: number) => {
+      const access_ends_at = new Date(Date.now() + inMs).toISOString()
+      const { data } = (await as('POST', '/invitations', { role: 'viewer', access_ends_at })).body
+      assert.equal(data.access_ends_at, access_ends_at)
+      return data
+    }
+    const [soon, late] = [await invite(3_600_000), await invite(30 * 24 * 3_600_000)]
+    assert.equal(soon.expires_at, soon.access_ends_at)
+    assert.ok(late.expires_at < late.access_ends_at)
+    const past = await as('POST', '/invitations', { role: 'viewer', access_ends_at: '2026-01-01T00:00:00Z' })
+    assert.deepEqual([past.status, past.body.violations[0].code], [422, 'not_in_future'])
+    await as('DELETE', `/invitations/${soon.id}`)
+    await as('DELETE', `/invitations/${late.id}`)
   })
 
   test('a repeated request with an Idempotency-Key creates one invitation, and its response has no url', async () => {

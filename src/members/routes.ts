@@ -18,7 +18,7 @@ import type { Page, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { warningsAbout } from '../warnings.ts'
-import { changeRole, removeMember } from './changes.ts'
+import { changeMember, removeMember } from './changes.ts'
 import {
   createInvitation,
   deleteInvitation,
@@ -53,7 +53,7 @@ export function memberRoutes(api: Api, storage: Storage): void {
     const changed = await withShownVersion(
       () => find(actor.account, id),
       'member',
-      () => updateRole(storage, actor, id, fields, condition),
+      () => updateMemberBy(storage, actor, id, fields, condition),
     )
     return sendRecord(exchange, shownMember(changed), null, warningsAbout(memberWarnings(changed.record), fields))
   })
@@ -76,8 +76,8 @@ export async function listMembers(storage: Storage, account: number, query: List
   return { ...page, rows: page.rows.map(toMember) }
 }
 
-/** Changes the role of a member. Throws `not_found`, `validation_failed`, `last_owner` and what `precondition` throws. */
-export function updateRole(
+/** Changes a member as a form says. Throws `not_found`, `validation_failed`, `last_owner` and what `precondition` throws. */
+export function updateMemberBy(
   storage: Storage,
   actor: Actor,
   id: number,
@@ -85,7 +85,8 @@ export function updateRole(
   precondition: Precondition | null,
 ): Promise<Versioned<MemberRow>> {
   const { values, violations } = updateMember.read(fields)
-  return changeRole(storage, actor, id, values.role, ({ record, version }) => {
+  const { role, access_ends_at } = values
+  return changeMember(storage, actor, id, { role, access_ends_at }, ({ record, version }) => {
     precondition?.check(version)
     const all = [...violations, ...rejectChanges(record, values)]
     if (all.length > 0) throw validationFailed(all)
@@ -160,9 +161,9 @@ export async function listShownInvitations(
 
 /** Returns an invitation for a response. */
 export function toInvitation({ member_id, inviter, ...row }: InvitationRow): Invitation {
-  const { id, name, email, role, expires_at, created_at } = row
+  const { id, name, email, role, access_ends_at, expires_at, created_at } = row
   const created_by = member_id === null || inviter === null ? null : { id: member_id, name: inviter }
-  return { id, name, email, role, created_by, expires_at, created_at }
+  return { id, name, email, role, access_ends_at, created_by, expires_at, created_at }
 }
 
 function shownInvitation({ record, version }: Versioned<InvitationRow>): Versioned<Invitation> {

@@ -4,10 +4,10 @@ import type { Static } from 'typebox'
 import { roles } from '../access/roles.ts'
 import { bodyFailures, describeReads, idempotencyFailures, type Operation } from '../api/operations.ts'
 import { withWarnings } from '../api/warnings.ts'
-import { change, fixed, form, optional, type Rule, required } from '../forms/form.ts'
+import { change, clearable, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { createListQuery, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
-import { boundedText, oneOf } from '../forms/rules.ts'
+import { boundedText, oneOf, parseTime } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import { Refusal } from '../violations.ts'
 
@@ -29,6 +29,17 @@ const emailAddress: Rule<string> = {
   },
 }
 
+const accessEnd =
+  'When the access ends: the member is removed then, their sessions end, and the keys that they created are revoked.'
+
+const accessEndTime: Rule<string> = {
+  schema: Type.String({ description: `${accessEnd} In the future, in RFC 3339, or \`YYYY-MM-DD HH:MM\` in UTC.` }),
+  parse: (text) => {
+    const time = parseTime(text)
+    return typeof time === 'string' && Date.parse(time) <= Date.now() ? new Refusal('not_in_future') : time
+  },
+}
+
 /** A member in responses. */
 const memberSchema = Type.Object(
   {
@@ -39,6 +50,7 @@ const memberSchema = Type.Object(
       'The email address that OpenID Connect has verified, otherwise the one of the invitation.',
     ),
     role: Type.Enum([...roles], { description: 'What the member may do: the scopes of the role.' }),
+    access_ends_at: orNull(timeSchema(accessEnd), `${accessEnd} Null if the access has no end.`),
     sign_in: Type.Array(Type.Enum(['oidc', 'passkey']), {
       description: 'How the member can sign in, except with a one-time link.',
     }),
@@ -54,6 +66,7 @@ export type Member = Static<typeof memberSchema>
 export const updateMember = form(
   {
     role: change(role),
+    access_ends_at: clearable(accessEndTime),
     name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed. The current name may be sent.' })),
     email: fixed(
       Type.Union([Type.String(), Type.Null()], {
@@ -82,8 +95,11 @@ const invitationFields = {
   name: orNull(Type.String(), 'The suggested name of the member.'),
   email: orNull(Type.String(), 'Someone who joins by OpenID Connect must have this verified email address.'),
   role: Type.Enum([...roles], { description: 'The role of the new member.' }),
+  access_ends_at: orNull(timeSchema(accessEnd), 'When the access of the new member ends. Null if it has no end.'),
   created_by,
-  expires_at: timeSchema('The time when the invitation expires: 7 days after its creation.'),
+  expires_at: timeSchema(
+    'The time when the invitation expires: 7 days after its creation, or when the access ends if that is earlier.',
+  ),
   created_at: timestamps.created_at,
 }
 
@@ -106,6 +122,7 @@ export const storeInvitation = form({
   role: required(role),
   name: optional(boundedText(255, 'The suggested name of the member.'), null),
   email: optional(emailAddress, null),
+  access_ends_at: optional(accessEndTime, null),
 })
 
 const memberExample: Member = {
@@ -113,6 +130,7 @@ const memberExample: Member = {
   name: 'Ana Kovač',
   email: 'ana@acme.com',
   role: 'editor',
+  access_ends_at: null,
   sign_in: ['passkey'],
   last_seen_at: '2026-11-22T08:30:00.000Z',
   created_at: '2026-11-20T12:00:00.000Z',
@@ -124,6 +142,7 @@ const invitationExample: Invitation = {
   name: 'Ana Kovač',
   email: 'ana@acme.com',
   role: 'editor',
+  access_ends_at: null,
   created_by: { id: 1, name: 'Owner' },
   expires_at: '2026-11-27T12:00:00.000Z',
   created_at: '2026-11-20T12:00:00.000Z',
@@ -141,9 +160,9 @@ const patch: Operation & Required<Pick<Operation, 'body'>> = {
   ...memberReads.show,
   id: 'updateMember',
   method: 'PATCH',
-  summary: 'Change the role of a member',
+  summary: 'Change the role of a member, or the end of their access',
   description:
-    'Changes the role of a member, for open sessions too. Nothing else can be changed. PUT and PATCH do the same. The next sign-in by OpenID Connect sets the role again if it comes from `OIDC_ROLES`.',
+    'Changes the role of a member, for open sessions too, and when their access ends. Nothing else can be changed. At least one owner needs access without an end. PUT and PATCH do the same. The next sign-in by OpenID Connect sets the role again if it comes from `OIDC_ROLES`.',
   scope: 'members:write',
   body: { name: 'UpdateMember', form: updateMember, example: { role: 'admin' } },
   success: {

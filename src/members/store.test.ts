@@ -11,7 +11,7 @@ import { createKey, listKeys } from '../keys/store.ts'
 import { findSession, insertLoginToken, type MemberId, signInByToken, signInMember } from '../sessions/store.ts'
 import type { PageRequest, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { changeRole, removeMember, renameMember, setOidcMember } from './changes.ts'
+import { changeMember, removeMember, renameMember, setOidcMember } from './changes.ts'
 import {
   createInvitation,
   deleteInvitation,
@@ -168,7 +168,7 @@ test('invitations end after 7 days, and an account has at most 100 open ones', a
 test('an account keeps an owner, even if two owners demote or remove each other at the same time', async (t) => {
   const storage = await opened(t)
   const remove = (actor: MemberId, id: number) => removeMember(storage, actorFor(actor), id, removal)
-  const demote = (actor: MemberId, id: number) => changeRole(storage, actorFor(actor), id, 'viewer')
+  const demote = (actor: MemberId, id: number) => changeMember(storage, actorFor(actor), id, { role: 'viewer' })
   let ana = await newMember(storage, 1)
   for (const [one, two] of [
     [demote, demote],
@@ -184,7 +184,7 @@ test('an account keeps an owner, even if two owners demote or remove each other 
   }
   await assert.rejects(demote(ana, ana.id), { code: 'last_owner' })
   await assert.rejects(remove(ana, ana.id), { code: 'last_owner' })
-  await changeRole(storage, actorFor(ana), ana.id, 'owner')
+  await changeMember(storage, actorFor(ana), ana.id, { role: 'owner' })
 })
 
 test('a removed member loses sessions, sign-in links, invitations and keys; their name stays in one batch', async (t) => {

@@ -4,6 +4,7 @@ import { type Role, requireScope, scopesOfRole } from '../access/roles.ts'
 import { alreadyMember, Failure, found } from '../errors.ts'
 import { createdEvent, type EventDescription } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
+import { addJob, cancelJob } from '../jobs/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { newTimes, Records, type Versioned } from '../storage/records.ts'
@@ -13,7 +14,10 @@ import type { Member } from './schema.ts'
 
 /** A member in the database. `sign_in` has the bit 1 for OpenID Connect, and the bit 2 for a passkey. */
 export type MemberRow = Readonly<
-  Pick<Row<'members'>, 'id' | 'name' | 'email' | 'has_oidc_role' | 'last_seen_at' | 'created_at' | 'updated_at'> & {
+  Pick<
+    Row<'members'>,
+    'id' | 'name' | 'email' | 'has_oidc_role' | 'last_seen_at' | 'access_ends_at' | 'created_at' | 'updated_at'
+  > & {
     role: Role
     sign_in: number
   }
@@ -24,7 +28,10 @@ const hasPasskey = 'exists (select 1 from passkeys where passkeys.person_id = me
 
 export const memberRecords = new Records<MemberRow>(
   'members',
-  ['id', 'name', 'email', 'role', 'has_oidc_role', 'sign_in', 'last_seen_at', 'created_at', 'updated_at'],
+  [
+    ...(['id', 'name', 'email', 'role', 'has_oidc_role', 'sign_in', 'last_seen_at', 'access_ends_at'] as const),
+    ...(['created_at', 'updated_at'] as const),
+  ],
   { sign_in: `(case when ${hasSubject} then 1 else 0 end) + (case when ${hasPasskey} then 2 else 0 end)` },
 )
 
@@ -37,7 +44,7 @@ export function memberWarnings({ has_oidc_role }: Pick<MemberRow, 'has_oidc_role
 export const describedMember: EventDescription<MemberRow> = {
   record: 'member',
   nameOf: ({ name }) => name,
-  valuesOf: ({ name, email, role }) => ({ name, email, role }),
+  valuesOf: ({ name, email, role, access_ends_at }) => ({ name, email, role, access_ends_at }),
   secrets: [],
 }
 
@@ -50,6 +57,7 @@ interface NewMember {
   readonly role: Role
   /** Whether `OIDC_ROLES` sets the role. */
   readonly hasOidcRole: boolean
+  readonly accessEndsAt?: string | null
 }
 
 /** A person's identity at a provider of OpenID Connect. */
@@ -101,20 +109,34 @@ export async function findPerson(db: Db, { issuer, subject }: OidcIdentity): Pro
 export async function insertMember(
   tx: Db,
   actor: Pick<Actor, 'account' | 'requestId' | 'batchId'>,
-  { person, name, email, role, hasOidcRole }: NewMember,
+  { person, name, email, role, hasOidcRole, accessEndsAt = null }: NewMember,
 ): Promise<Versioned<MemberRow>> {
   const { account } = actor
   const folded = { name_folded: foldCase(name), email_folded: email === null ? null : foldCase(email) }
   const columns = { account_id: account, person_id: person, has_oidc_role: hasOidcRole ? 1 : 0, ...folded }
-  const member = await memberRecords.insert(tx, { ...columns, name, email, role, ...newTimes() })
+  const values = { name, email, role, access_ends_at: accessEndsAt }
+  const member = await memberRecords.insert(tx, { ...columns, ...values, ...newTimes() })
   if (member === undefined) throw alreadyMember()
   const { id } = member.record
+  await scheduleDeparture(tx, account, member.record)
   const joined: Actor = { ...actor, kind: 'member', id, name, scopes: [] }
   await recordEvents(tx, joined, [{ ...createdEvent(describedMember, member.record), action: 'joined' }])
   return member
 }
 
-/** Returns the id of the account's first owner. Creates an owner if there is none. Writes in a transaction. */
+/** Lets a job remove a member when their access ends. */
+export async function scheduleDeparture(
+  tx: Db,
+  account: number,
+  { id: record_id, access_ends_at }: Pick<MemberRow, 'id' | 'access_ends_at'>,
+): Promise<void> {
+  const member = { record: 'member', record_id } as const
+  await cancelJob(tx, member)
+  if (access_ends_at === null) return
+  await addJob(tx, { kind: 'departure', ...member, account, freeAtMs: Date.parse(access_ends_at) })
+}
+
+/** Returns the id of the account's first owner with access without an end. Creates an owner if there is none. Writes in a transaction. */
 export function ensureOwner(db: Db, actor: Actor): Promise<Member['id']> {
   const { account } = actor
   return db.write(async (tx) => {
@@ -152,9 +174,10 @@ export async function requireWriter(tx: Db, { account, kind, id }: Actor): Promi
   return member
 }
 
-/** Selects the ids of an account's owners. */
+/** Selects the ids of an account's owners with access without an end. */
 export function selectOwners(account: number) {
-  return query.selectFrom('members').select('id').where('account_id', '=', account).where('role', '=', 'owner')
+  const members = query.selectFrom('members').select('id').where('account_id', '=', account)
+  return members.where('role', '=', 'owner').where('access_ends_at', 'is', null)
 }
 
 /** Selects the memberships of a person, last used first. */
@@ -193,6 +216,6 @@ const firstOwnerName = 'Owner'
 /** Returns a member for a response. */
 export function toMember({ sign_in, ...row }: MemberRow): Member {
   const methods = [...(sign_in & 1 ? (['oidc'] as const) : []), ...(sign_in & 2 ? (['passkey'] as const) : [])]
-  const { id, name, email, role, last_seen_at, created_at, updated_at } = row
-  return { id, name, email, role, sign_in: methods, last_seen_at, created_at, updated_at }
+  const { id, name, email, role, access_ends_at, last_seen_at, created_at, updated_at } = row
+  return { id, name, email, role, access_ends_at, sign_in: methods, last_seen_at, created_at, updated_at }
 }

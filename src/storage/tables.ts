@@ -111,6 +111,8 @@ export interface Database extends ImportTables {
     has_oidc_role: Generated<number>
     /** Accurate to five minutes. */
     last_seen_at: string | null
+    /** When the job `departure` removes the member. */
+    access_ends_at: string | null
   }
   invitations: OwnedRecord & {
     role: string
@@ -121,6 +123,8 @@ export interface Database extends ImportTables {
     /** The member who created the invitation; null for the command line and for API keys. */
     member_id: number | null
     expires_at: string
+    /** The `access_ends_at` of the new member. */
+    access_ends_at: string | null
   }
   passkeys: {
     id: Generated<number>

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { systemActor } from '../../src/access/actor.ts'
 import type { Role } from '../../src/access/roles.ts'
 import { createKey } from '../../src/keys/store.ts'
-import { changeRole } from '../../src/members/changes.ts'
+import { changeMember } from '../../src/members/changes.ts'
 import { createInvitation } from '../../src/members/invitations.ts'
 import { insertPerson } from '../../src/members/store.ts'
 import { insertLoginToken } from '../../src/sessions/store.ts'
@@ -93,7 +93,7 @@ test('changes a role, and ends one session of a member or all', async () => {
 describe('removing a member', () => {
   async function leaving({ app, ben, owner, page }: Awaited<ReturnType<typeof startTeam>>) {
     const actor = { ...systemActor(app.account), kind: 'member', id: ben.id, name: 'Ben' } as const
-    await changeRole(app.storage, systemActor(app.account), ben.id, 'owner')
+    await changeMember(app.storage, systemActor(app.account), ben.id, { role: 'owner' })
     const { key, secret } = await createKey(app.storage, actor, { name: 'CI', scopes: ['*'], lifetimeMs: null })
     const { secret: invitation } = await createInvitation(app.storage, actor, {
       role: 'viewer',

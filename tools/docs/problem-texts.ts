@@ -137,6 +137,7 @@ export const violationCodes = {
   mixed_scripts: 'A label mixes scripts, such as Latin and Cyrillic.',
   invisible_character: 'The value contains an invisible character.',
   bidi_control: 'The URL contains a character that changes the text direction.',
+  not_in_future: 'The time has passed.',
   numeric_last_label: 'The last label has only digits.',
   public_suffix: 'The name is a public suffix, under which anyone may register.',
   not_absolute: 'The URL must be absolute.',

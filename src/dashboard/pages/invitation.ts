@@ -10,8 +10,8 @@ import type { Storage } from '../../storage/port.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { copyable, copyButton, linkButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
-import { roleField } from '../parts/people.ts'
-import { formZone } from '../parts/time-zones.ts'
+import { accessEndField, roleField } from '../parts/people.ts'
+import { formZone, withUtcTimes } from '../parts/time-zones.ts'
 import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/people'
@@ -22,11 +22,14 @@ interface Services {
 }
 
 export function addInvitationForm(pages: Pages, { storage: db, dashboardUrl }: Services): void {
-  pages.get(`${home}/invite`, 'members:write', async () => invitePage(new FormState({ role: 'editor' })))
+  pages.get(`${home}/invite`, 'members:write', async (request) =>
+    invitePage(new FormState({ role: 'editor' }), request),
+  )
 
   const invite: PageHandler = async (request) => {
     const { actor, exchange, fields } = request
-    const issued = await createInvitation(db, actor, valuesIn(storeInvitation, fields))
+    const values = withUtcTimes(fields, ['access_ends_at'], formZone(request))
+    const issued = await createInvitation(db, actor, valuesIn(storeInvitation, values))
     const page = issuedPage(issued, invitationUrl(dashboardUrl(exchange), issued.secret), request)
     // The secret is not stored, so a repeat cannot show it again.
     return { ...page, status: 201, repeatRedirect: new Redirect(home, { code: 'invitation-created-before' }) }
@@ -39,29 +42,32 @@ export function addInvitationForm(pages: Pages, { storage: db, dashboardUrl }: S
   })
 }
 
-function invitePage(state: FormState): PageContent {
+function invitePage(state: FormState, request: PageRequest): PageContent {
   const name = textField(state, { name: 'name', label: 'Name (optional)', hasFocus: state.violations.length === 0 })
   const email = textField(state, {
     name: 'email',
     label: 'Email address (optional)',
     help: 'Single sign-on admits only someone with this address. A passkey doesn’t prove an address. Waymark sends no mail.',
   })
-  const body = newRecordForm(home, 'Create invitation', state.withErrors(html`${name}${email}${roleField(state)}`))
+  const controls = html`${name}${email}${roleField(state)}${accessEndField(state, formZone(request))}`
+  const body = newRecordForm(home, 'Create invitation', state.withErrors(controls))
   return { title: 'Invite someone', section: 'people', body }
 }
 
 function issuedPage({ invitation: { record } }: IssuedInvitation, url: string, request: PageRequest): PageContent {
-  const { role, expires_at } = record
+  const { role, access_ends_at, expires_at } = record
   const name = record.name ?? record.email
   const account = request.session.account.name
-  const until = exactTime(expires_at, formZone(request))
+  const zone = formZone(request)
+  const until = exactTime(expires_at, zone)
+  const end = access_ends_at === null ? '' : ` Your access ends at ${exactTime(access_ends_at, zone)}.`
   const text = `${record.name === null ? 'Hello' : `Hello ${record.name}`},
 
 you’re invited to “${account}” on Waymark as ${role}. Open this link to join:
 
 ${url}
 
-The link works once, until ${until}. Please don’t forward it.`
+The link works once, until ${until}.${end} Please don’t forward it.`
   const localHint = /^https?:\/\/(?:[^/]*\.)?localhost[:/]/.test(url)
     ? html`<p class="attention">This link works only on this machine. For other machines, set <code>BASE_URL</code> to the public URL of the dashboard.</p>`
     : null

@@ -1,17 +1,15 @@
 /** The page of a member: their role, sessions and keys, and their removal. */
 
 import { allows } from '../../access/actor.ts'
-import { roles } from '../../access/roles.ts'
-import { found } from '../../errors.ts'
-import { form, required } from '../../forms/form.ts'
-import { oneOf, positiveInteger } from '../../forms/rules.ts'
+import { found, lastOwner } from '../../errors.ts'
+import { positiveInteger } from '../../forms/rules.ts'
 import { readText } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Key, listActiveMemberKeys } from '../../keys/store.ts'
 import { capitalize, quantity } from '../../lib/format.ts'
-import { changeRole, isLastOwner, removeMember } from '../../members/changes.ts'
+import { changeMember, isLastOwner, removeMember } from '../../members/changes.ts'
 import { listAllInvitations } from '../../members/invitations.ts'
-import type { Member } from '../../members/schema.ts'
+import { type Member, updateMember } from '../../members/schema.ts'
 import { type MemberRow, memberRecords, memberWarnings, toMember } from '../../members/store.ts'
 import {
   countLoginTokens,
@@ -21,15 +19,16 @@ import {
   removeSessions,
 } from '../../sessions/store.ts'
 import type { Storage } from '../../storage/port.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
+import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { actionRow, postButton, type Viewer } from '../parts/buttons.ts'
 import { checkbox, FormState } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
-import { roleField, sessionTable, signInText } from '../parts/people.ts'
+import { accessEndField, roleField, sessionTable, signInText } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
+import { formZone, timeValues, withUtcTimes } from '../parts/time-zones.ts'
 import { warningNotes } from '../parts/warnings.ts'
-import { guardedForm, valuesIn } from '../record-forms.ts'
+import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
 import { describeScope } from './keys.ts'
 import { factList } from './link-facts.ts'
 
@@ -38,22 +37,24 @@ const home = '/app/people'
 export const keptOwner = 'This member stays an owner because the account has no other.'
 const onlyOwner = 'This is the account’s only owner. To change that, make another member an owner first.'
 
-const roleForm = form({ role: required(oneOf(roles, 'The role of the member.')) })
-
 interface Services {
   readonly storage: Storage
 }
 
 export function addMemberPages(pages: Pages, services: Services): void {
   const { storage: db } = services
-  pages.get(`${home}/:id`, 'members:read', async (request) => memberPage(await requestedRow(request, db), request, db))
+  const page = async (state: FormState | null, request: PageRequest) =>
+    memberPage(await requestedRow(request, db), state, request, db)
+  pages.get(`${home}/:id`, 'members:read', (request) => page(null, request))
 
-  pages.post(`${home}/:id`, 'members:write', async (request) => {
+  const save: PageHandler = async (request) => {
     const { id } = await requestedMember(request, db)
-    const { role } = valuesIn(roleForm, { role: request.fields.role })
-    await changeRole(db, request.actor, id, role)
+    const fields = withUtcTimes(request.fields, ['access_ends_at'], formZone(request))
+    const { role, access_ends_at } = valuesIn(updateMember, fields)
+    await changeMember(db, request.actor, id, { role, access_ends_at })
     return new Redirect(home, 'changes')
-  })
+  }
+  pages.post(`${home}/:id`, 'members:write', formHandler(page, save))
 
   pages.get(`${home}/:id/remove`, 'members:write', async (request) =>
     removalPage(await requestedMember(request, db), request, db),
@@ -91,24 +92,28 @@ async function requestedMember(request: PageRequest, db: Storage): Promise<Membe
   return toMember(await requestedRow(request, db))
 }
 
-async function memberPage(row: MemberRow, request: PageRequest, db: Storage): Promise<PageContent> {
+/** `state` is the form that was sent. */
+async function memberPage(
+  row: MemberRow,
+  state: FormState | null,
+  request: PageRequest,
+  db: Storage,
+): Promise<PageContent> {
   const member = toMember(row)
   const { account, actor, session } = request
-  const { id, name, email, role, sign_in, last_seen_at, created_at } = member
-  const now = Date.now()
+  const { id, name } = member
   const canWrite = allows(actor, 'members:write')
   const isLast = canWrite && (await isLastOwner(db, account, member))
-  const facts = factList(null, [
-    ['Email address', email && html`<bdi>${email}</bdi>`],
-    ['Role', canWrite && !isLast ? null : capitalize(role)],
-    ['Ways to sign in', signInText(sign_in)],
-    ['Last seen', last_seen_at === null ? 'Never' : timeAgo(last_seen_at, now)],
-    ['Joined', timeAgo(created_at, now)],
-  ])
+  if (isLast && state !== null) throw lastOwner()
+  const facts = memberFacts(member, canWrite && !isLast)
   const canSeeSessions = allows(actor, 'keys:read')
   const sessions = canSeeSessions ? await listSessions(db, { account, member: id }) : []
   const keys = canSeeSessions ? await listActiveMemberKeys(db, account, id) : []
-  const controls = isLast ? html`<p class="muted">${onlyOwner}</p>` : canWrite ? roleSection(member) : null
+  const controls = isLast
+    ? html`<p class="muted">${onlyOwner}</p>`
+    : canWrite
+      ? accessForm(member, state, formZone(request))
+      : null
   const body = html`${facts}${roleNotes(row, isLast, actor)}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${
     canWrite && !isLast
       ? html`<div class="actions">${confirmLink('Remove member', `${home}/${id}/remove`)}</div>`
@@ -118,14 +123,30 @@ async function memberPage(row: MemberRow, request: PageRequest, db: Storage): Pr
   return { title: name, heading, section: 'people', body }
 }
 
+/** `isEdited`: the form below has the role and the end of the access. */
+function memberFacts(member: Member, isEdited: boolean): Html {
+  const { email, role, access_ends_at, sign_in, last_seen_at, created_at } = member
+  const now = Date.now()
+  return factList(null, [
+    ['Email address', email && html`<bdi>${email}</bdi>`],
+    ['Role', isEdited ? null : capitalize(role)],
+    ['Access ends', isEdited || access_ends_at === null ? null : timeAgo(access_ends_at, now)],
+    ['Ways to sign in', signInText(sign_in)],
+    ['Last seen', last_seen_at === null ? 'Never' : timeAgo(last_seen_at, now)],
+    ['Joined', timeAgo(created_at, now)],
+  ])
+}
+
 /** Says what a sign-in with groups does with a role. Returns null if groups don't set it. */
 function roleNotes(row: MemberRow, isLast: boolean, viewer: Viewer): Html | null {
   if (isLast && row.has_oidc_role === 1) return html`<p>${keptOwner}</p>`
   return warningNotes(memberWarnings(row), viewer)('role')
 }
 
-function roleSection({ id, role }: Member): Html {
-  return guardedForm(`${home}/${id}`, 'Change role', roleField(new FormState({ role })), null)
+function accessForm({ id, role, access_ends_at }: Member, sent: FormState | null, zone: string): Html {
+  const state = sent ?? new FormState({ role, ...timeValues('access_ends_at', access_ends_at, zone) })
+  const controls = html`${roleField(state)}${accessEndField(state, zone)}`
+  return guardedForm(`${home}/${id}`, 'Save', state.withErrors(controls), null)
 }
 
 function sessionSection({ id }: Member, sessions: readonly ListedSession[], own: number, canEnd: boolean): Html {

@@ -87,6 +87,9 @@ function memberTable(members: readonly Member[], kept: number | null, { actor, s
       },
       { label: 'Ways to sign in', cell: ({ sign_in }) => signInText(sign_in) },
       { label: 'Last seen', cell: ({ last_seen_at: at }) => (at ? timeAgo(at, now) : 'Never') },
+      ...(members.some(({ access_ends_at }) => access_ends_at !== null)
+        ? [{ label: 'Access ends', cell: ({ access_ends_at: at }: Member) => at && timeAgo(at, now) }]
+        : []),
     ],
   })
 }

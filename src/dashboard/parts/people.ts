@@ -8,6 +8,7 @@ import type { ListedSession } from '../../sessions/store.ts'
 import { type FormState, radioGroup } from './fields.ts'
 import { timeAgo } from './format.ts'
 import { table } from './table.ts'
+import { timeField, zoneFields } from './time-zones.ts'
 
 const roleChoices = roles.map((role) => ({
   value: role,
@@ -17,6 +18,12 @@ const roleChoices = roles.map((role) => ({
 /** Renders the control `role`: each role with its explanation. */
 export function roleField(state: FormState): Html {
   return radioGroup(state, { name: 'role', label: 'Role', options: roleChoices, isRequired: true })
+}
+
+/** Renders the control `access_ends_at`, a time in a zone. */
+export function accessEndField(state: FormState, zone: string): Html {
+  const help = 'At this time, the member is removed, with their sessions and API keys. Empty: no end.'
+  return html`${zoneFields(zone)}${timeField(state, { name: 'access_ends_at', label: 'Access ends (optional)', help }, zone)}`
 }
 
 const methodNames = { oidc: 'Single sign-on', passkey: 'Passkey' } as const

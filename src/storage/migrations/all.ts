@@ -40,6 +40,8 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0018-import-references': importReferences,
   '0019-import-batches': importBatches,
   '0020-job-tokens': () => ['create unique index jobs_by_token on jobs (token)'],
+  '0021-access-ends': ({ text }) =>
+    ['members', 'invitations'].map((table) => `alter table ${table} add column access_ends_at ${text}`),
 }
 
 /** Returns the migrations for one engine, by name. */
