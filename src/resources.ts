@@ -40,8 +40,8 @@ export interface Resource {
   readonly singular: string
   /**
    * The sort orders of lists in addition to `id`, each with its column. Values are compared by code point, and are NOT NULL,
-   * because engines order nulls differently. The index on (`account_id`, column, `id`) is named `<resource>_by_<sort>`, and
-   * the index on (`account_id`, `id`) is `<resource>_by_account`. Columns that change more often than the record are in a
+   * because engines order nulls differently. The index on (`account_id`, column, `id`, and the column of
+   * `archived`) is named `<resource>_by_<sort>`, and the index on (`account_id`, `id`) is `<resource>_by_account`. Columns that change more often than the record are in a
    * side table, with an index on (`account_id`, column, key) named `<table>_by_<sort>`.
    */
   readonly sorts: Readonly<Record<string, string | SideColumn>>

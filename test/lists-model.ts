@@ -125,8 +125,8 @@ const cards = `
     note_folded text, shelf_id integer, is_kept integer not null, weight integer not null, created_at text not null
   ) strict;
   create index cards_by_account on cards (account_id, id);
-  create index cards_by_name on cards (account_id, name_folded, id);
-  create index cards_by_weight on cards (account_id, weight, id);
+  create index cards_by_name on cards (account_id, name_folded, id, is_kept);
+  create index cards_by_weight on cards (account_id, weight, id, is_kept);
   create index cards_by_shelf_id on cards (account_id, shelf_id, id);
   create index cards_by_is_kept on cards (account_id, is_kept, id);
   create index cards_by_kept on cards (account_id, weight, id) where is_kept = 1;

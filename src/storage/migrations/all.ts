@@ -6,7 +6,7 @@ import { clickTotals } from './click-totals.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
-import { filterIndexes } from './filter-indexes.ts'
+import { aliasOrder, filterIndexes } from './filter-indexes.ts'
 import { importBatches, importDecisions, importReferences, importTables } from './imports.ts'
 import { jobTable } from './jobs.ts'
 import { letterIndexes } from './letters.ts'
@@ -42,6 +42,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0020-job-tokens': () => ['create unique index jobs_by_token on jobs (token)'],
   '0021-access-ends': ({ text }) =>
     ['members', 'invitations'].map((table) => `alter table ${table} add column access_ends_at ${text}`),
+  '0022-alias-order': aliasOrder,
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -8,3 +8,8 @@ export function filterIndexes(): string[] {
     `create index links_by_${column} on links (account_id, ${column}, id, archived)`,
   ])
 }
+
+/** Adds `archived` to the index of aliases, so that lists skip to a deep page without reading the links. */
+export function aliasOrder(): string[] {
+  return ['drop index links_by_alias', 'create index links_by_alias on links (account_id, alias_folded, id, archived)']
+}

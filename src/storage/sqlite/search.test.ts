@@ -17,6 +17,7 @@ import {
   text,
 } from '../../../test/lists-model.ts'
 import { runs } from '../../../test/runs.ts'
+import { resources, type SideColumn } from '../../resources.ts'
 import { listPage } from '../list.ts'
 import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
@@ -223,6 +224,35 @@ test('scans past many archived records', async () => {
     deepEqual(await check({ ...on(2), direction }), ['page', 'search', 'search'])
     deepEqual(await check({ ...cards, filter, direction, search: ['car'] }), ['page', 'page', 'search', 'scan'])
     deepEqual(await check({ ...cards, filter: {}, direction }), ['page'])
+  }
+})
+
+test('skips the records before a deep page in indexes', async () => {
+  const links: Listing<Row>['of'] = { table: 'links', columns: ['id'], ...resources.links }
+  const plans: string[] = []
+  const explained = new SqliteLists(async (query) => {
+    const { sql, parameters } = compiledForSqlite(query)
+    const plan = connection.execute<{ detail: string }>({ sql: `explain query plan ${sql}`, parameters })
+    plans.push(...plan.map(({ detail }) => detail))
+    return connection.executeForValues({ sql, parameters })
+  })
+  const tables: Listing<Row>['of'][] = [listables.domains, listables.cards, links]
+  for (const of of tables) {
+    const sorts = Object.entries<string | SideColumn>(of.sorts).filter(([, column]) => typeof column === 'string')
+    for (const sortBy of ['id', ...sorts.map(([name]) => name)]) {
+      for (const filter of [{}, ...(of.archived ? [{ [of.archived.column]: 0 }] : [])]) {
+        plans.length = 0
+        await listPage(explained, { ...base, of, sortBy, filter, offset: 20_000 })
+        const name = `${of.table} by ${sortBy}: ${plans.join(', ')}`
+        ok(!/USING INDEX/.test(name), name)
+        // Those of the page.
+        deepEqual(
+          plans.filter((step) => step === `SEARCH ${of.table} USING INTEGER PRIMARY KEY (rowid=?)`).length,
+          1,
+          name,
+        )
+      }
+    }
   }
 })
 
