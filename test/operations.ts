@@ -18,7 +18,7 @@ export const operationsByScope: Readonly<Record<string, readonly string[]>> = {
     'storeLink updateLinkByPut updateLink deleteLink storeLinks updateLinks deleteLinks deleteLinkClicks storeAddress deleteAddress',
   ),
   'stats:read': ['showStats'],
-  'events:read': ['listEvents', 'showEvent'],
+  'events:read': ['listEvents', 'showEvent', 'exportEvents'],
   'members:read': ['listMembers', 'showMember', 'listInvitations', 'showInvitation'],
   'members:write': words('updateMemberByPut updateMember removeMember storeInvitation deleteInvitation'),
   'imports:read': ['listImports', 'showImport', 'listImportRows'],

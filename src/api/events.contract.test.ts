@@ -192,6 +192,56 @@ describe('GET /events', () => {
   })
 })
 
+describe('GET /events/export', () => {
+  test('csv: has the record’s fields in order, oldest first, with the filters of the list', async () => {
+    const own = await newPlace(app)
+    const link = await own.link({ title: '=1' })
+    await own.send('PATCH', `/links/${link.id}`, { json: { title: 'A, "B"' } })
+    const { status, headers, text } = await own.send('GET', '/events/export?record=link')
+    const day = new Date().toISOString().slice(0, 10)
+    assert.equal(status, 200)
+    assert.equal(headers['content-type'], 'text/csv; charset=utf-8')
+    assert.equal(headers['content-disposition'], `attachment; filename="waymark-events-${day}.csv"`)
+    const events = (await own.send('GET', '/events?record=link&sort=asc')).body.data
+    const [head, ...rows] = text.trimEnd().split('\r\n')
+    assert.equal(head, Object.keys(events[0]).join(','))
+    assert.equal(rows.length, 2)
+    for (const [at, row] of rows.entries()) {
+      const { id, type, actor, changes } = events[at]
+      assert.ok(row.startsWith(`${id},${type},link,${link.id},`), row)
+      for (const json of [actor, changes]) assert.ok(row.includes(JSON.stringify(json).replaceAll('"', '""')), row)
+    }
+  })
+
+  test('jsonl: has the records of the list from many batches, and none of another account', async () => {
+    const [own, other] = [await newPlace(app), await newPlace(app)]
+    await other.link()
+    const links = Array.from({ length: 230 }, () => ({ url: 'https://acme.com' }))
+    await own.send('POST', '/links/bulk', { json: { links } })
+    const { text, headers } = await own.send('GET', '/events/export?format=jsonl&type=link.created')
+    assert.equal(headers['content-type'], 'application/x-ndjson')
+    const events = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.equal(events.length, 230)
+    const shown = (await own.send('GET', '/events?type=link.created&sort=asc&per_page=10')).body.data
+    assert.deepEqual(events.slice(0, 10), shown)
+  })
+
+  test('422 for a filter without its companion and for parameters of pages', async () => {
+    const own = await newPlace(app)
+    for (const [query, field, code] of [
+      ['record_id=1', 'record', 'required'],
+      ['actor_id=1', 'actor', 'required'],
+      ['from=2026-02-02&to=2026-02-01', 'to', 'before_from'],
+      ['page=2', 'page', 'unknown_field'],
+    ] as const) {
+      assertRefused(await own.send('GET', `/events/export?${query}`), [field, code])
+    }
+  })
+})
+
 describe('GET /events/{id}', () => {
   test('returns the record of the list with an ETag, and 404 for other ids', async () => {
     const { account, send, store } = await newHistory()

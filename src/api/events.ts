@@ -3,29 +3,36 @@
 import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
-import { Failure, found, validationFailed } from '../errors.ts'
+import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { maxReversed, type Reversals, type ReversedEvent } from '../events/reversal.ts'
 import {
   batchIdRule,
+  companionFaults,
   type Event,
+  type EventFilters,
   type EventOptions,
   type EventsQuery,
+  eventFilters,
   eventSchema,
   eventsQuery,
   formatEvent,
   readEventPage,
 } from '../events/schema.ts'
-import { countBatch, findEvent, listStoredEvents } from '../events/store.ts'
-import { form, required } from '../forms/form.ts'
+import { countBatch, findEvent, listStoredEvents, type StoredEvent } from '../events/store.ts'
+import { form, optional } from '../forms/form.ts'
+import { idList } from '../forms/id-list.ts'
 import { Type } from '../forms/json-schema.ts'
 import { readCondition, rejectIfMatch } from '../http/conditions.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { send, sendJson } from '../http/response.ts'
 import { formatCount } from '../lib/format.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import type { ReversibleKind } from '../record-kinds.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
+import { describeExport, exportFormat, exportRoute, readInBatches } from './exports.ts'
 import type { ResourceHandlers } from './handlers.ts'
 import { bodyFailures, describeReads, type ListOperation, type Operation, readId, type Success } from './operations.ts'
 import { type Api, listRoute } from './routes.ts'
@@ -66,6 +73,24 @@ export const listEvents: ListOperation<EventsQuery> = {
   refused: { record_id: '1', actor_id: '1' },
 }
 
+const exportEventsQuery = form<EventFilters & { readonly format: 'csv' | 'jsonl' }>(
+  { format: exportFormat, ...eventFilters },
+  [],
+  companionFaults,
+)
+
+export const exportEvents: Operation = describeExport({
+  id: 'exportEvents',
+  path: '/events/export',
+  tag,
+  summary: 'Export events',
+  description:
+    'Downloads all events that match, oldest first, as a file of any length. In `csv`, `actor` and `changes` are JSON.',
+  scope: 'events:read',
+  query: exportEventsQuery,
+  refused: { format: 'xlsx', record_id: '1', actor_id: '1' },
+})
+
 export const showEvent: Operation = { ...reads.show, description: 'Shows one of the account’s events.' }
 
 /** Describes the undo of an event. `shown` are the responses with a record. */
@@ -94,7 +119,30 @@ export function reversalOf(shown: Readonly<Record<ReversibleKind, Success>>): Op
   }
 }
 
-const batchForm = form({ batch_id: required(batchIdRule) })
+const eventIds = idList(maxReversed, 'events')
+
+interface Reversed {
+  readonly batch_id: string | null
+  readonly event_ids: readonly number[] | null
+}
+
+const reversedForm = form<Reversed>(
+  {
+    batch_id: optional(batchIdRule, null),
+    event_ids: {
+      ...eventIds,
+      required: false,
+      acceptsEmpty: true,
+      read: (raw) => (raw === undefined || raw === null ? null : eventIds.read(raw)),
+    },
+  },
+  [],
+  ({ batch_id, event_ids }) => {
+    if (batch_id === null && event_ids === null) return [new Refusal('required').at('batch_id')]
+    const isBoth = batch_id !== null && event_ids !== null
+    return isBoth ? [new Refusal('not_allowed.reference', { others: ['batch_id'] }).at('event_ids')] : []
+  },
+)
 
 const resultSchema = Type.Object(
   {
@@ -114,7 +162,10 @@ const resultSchema = Type.Object(
     meta: Type.Object({
       succeeded: Type.Integer({ minimum: 0 }),
       failed: Type.Integer({ minimum: 0 }),
-      remaining: Type.Integer({ minimum: 0, description: 'The other events of the batch that are not undone.' }),
+      remaining: Type.Integer({
+        minimum: 0,
+        description: 'The other events of the batch that are not undone; 0 for `event_ids`.',
+      }),
     }),
   },
   { $id: 'UndoResult' },
@@ -125,10 +176,10 @@ export const reverseEvents: Operation = {
   method: 'POST',
   path: '/events/undo',
   tag,
-  summary: 'Undo a batch of events',
-  description: `Undoes up to ${formatCount(maxReversed)} events with the same \`batch_id\`, newest first. Events succeed or fail independently. Repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
+  summary: 'Undo several events',
+  description: `Undoes up to ${formatCount(maxReversed)} events, newest first: those with the same \`batch_id\`, or those in \`event_ids\`. Send one of the two. Events succeed or fail independently. For a batch, repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
   scope: null,
-  body: { name: 'UndoEvents', form: batchForm, example: { batch_id: example.batch_id } },
+  body: { name: 'UndoEvents', form: reversedForm, example: { batch_id: example.batch_id } },
   refused: { batch_id: '' },
   success: {
     status: 200,
@@ -145,12 +196,28 @@ const unknownBatch = new Refusal('not_allowed', { options: 'the batch_id of an e
 function rowOf({ event, failure }: ReversedEvent, index: number): object {
   const { id, action } = event
   if (failure === null) return { index, id, status: action === 'created' || action === 'restored' ? 204 : 200 }
-  const { code, message } = failure
+  return failedRow(index, id, failure)
+}
+
+function failedRow(index: number, id: number, { code, message }: Failure): object {
   return { index, id, status: failures[code].status, code, message }
 }
 
 /** Adds the list and the show of events. */
-export function eventRoutes(api: Api, storage: Storage, options: EventOptions): void {
+export function eventRoutes(api: Api, storage: Storage, options: EventOptions, downloads: Semaphore): void {
+  exportRoute(api, exportEvents, downloads, {
+    query: exportEventsQuery,
+    name: 'events',
+    fields: Object.keys(eventSchema.properties),
+    read: async (account, query) => {
+      const calendar = calendarOf(await findTimeZones(storage, account))
+      const list = { ...query, sort_by: 'id', sort: 'asc', per_page: 1, page: null, after: null } as const
+      return readInBatches((page) => listStoredEvents(storage, account, page), readEventPage(list, calendar))
+    },
+    format: (event: StoredEvent) => formatEvent(event, options),
+    cell: (value: Event[keyof Event]) => (value !== null && typeof value === 'object' ? JSON.stringify(value) : value),
+  })
+
   listRoute(api, listEvents, async (account, query) => {
     const calendar = calendarOf(await findTimeZones(storage, account))
     const page = await listStoredEvents(storage, account, readEventPage(query, calendar))
@@ -191,6 +258,24 @@ async function reverseSome(reversals: Reversals, actor: Actor, batch: string): P
 
 /** Adds the undo of events and batches. */
 export function reversalRoutes({ api, storage, reversals, reverseEvent, records }: ReversalParts): void {
+  const undoListed = async (exchange: Exchange, actor: Actor, ids: readonly number[]) => {
+    const limited = api.countRows(exchange, actor, ids.length)
+    if (limited !== undefined) return limited
+    const results = new Map<number, ReversedEvent>()
+    for await (const some of reversals.undoEvents(actor, ids))
+      for (const result of some) results.set(result.event.id, result)
+    const missing = notFound('event')
+    const rows = ids
+      .toSorted((a, b) => b - a)
+      .map((id, index) => {
+        const result = results.get(id)
+        return result === undefined ? failedRow(index, id, missing) : rowOf(result, index)
+      })
+    const failed = rows.filter((row) => 'code' in row).length
+    const meta = { succeeded: rows.length - failed, failed, remaining: 0 }
+    return sendJson(exchange, 200, JSON.stringify({ data: rows, meta }))
+  }
+
   api.add(reverseEvent, async (exchange, { actor }) => {
     rejectIfMatch(exchange)
     const { record, recordId } = await reversals.undoEvent(actor, readId(exchange, 'event'))
@@ -200,15 +285,17 @@ export function reversalRoutes({ api, storage, reversals, reverseEvent, records 
 
   api.add(reverseEvents, async (exchange, { actor, fields }) => {
     rejectIfMatch(exchange)
-    const body = batchForm.check(fields)
+    const body = reversedForm.check(fields)
     if (body instanceof Failure) return body
-    const { all, open } = await countBatch(storage, actor.account, body.batch_id, Date.now())
+    const { batch_id, event_ids } = body
+    if (batch_id === null) return undoListed(exchange, actor, event_ids ?? [])
+    const { all, open } = await countBatch(storage, actor.account, batch_id, Date.now())
     if (all === 0) return validationFailed([unknownBatch])
     const limited = api.countRows(exchange, actor, Math.max(1, Math.min(open, maxReversed)))
     if (limited !== undefined) return limited
-    const reversed = await reverseSome(reversals, actor, body.batch_id)
+    const reversed = await reverseSome(reversals, actor, batch_id)
     const failed = reversed.filter(({ failure }) => failure !== null).length
-    const left = await countBatch(storage, actor.account, body.batch_id, Date.now())
+    const left = await countBatch(storage, actor.account, batch_id, Date.now())
     const meta = { succeeded: reversed.length - failed, failed, remaining: Math.max(0, left.open - failed) }
     return sendJson(exchange, 200, JSON.stringify({ data: reversed.map(rowOf), meta }))
   })

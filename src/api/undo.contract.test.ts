@@ -192,6 +192,72 @@ describe('POST /events/undo', () => {
     )
   })
 
+  test('200 with a row for each of the event_ids, newest first, and 404 for events of another account', async () => {
+    const [own, other] = [await newPlace(app), await newPlace(app)]
+    const link = await own.link({ title: 'Old' })
+    const titles = ['New', 'Newer']
+    for (const title of titles) await own.send('PATCH', `/links/${link.id}`, { json: { title } })
+    const space = await own.stored('/spaces', { name: 'Sales' })
+    await own.send('PATCH', `/links/${link.id}`, { json: { space_id: space.id } })
+    await own.send('DELETE', `/spaces/${space.id}`)
+    const mine = (await own.send('GET', '/events?sort=asc')).body.data
+    const of = (type: string) => mine.filter((event: Json) => event.type === type).map(({ id }: Json) => id)
+    const [first, second] = of('link.updated')
+    const [deleted] = of('space.deleted')
+    const foreign = (await latest(other)).id
+    const ids = [foreign, first, second, deleted, first]
+    const { status, body } = await own.send('POST', '/events/undo', { json: { event_ids: ids } })
+    assert.equal(status, 200)
+    assert.deepEqual(
+      body.data.toSorted((a: Json, b: Json) => a.id - b.id),
+      [
+        { index: 3, id: foreign, status: 404, code: 'not_found', message: 'There is no such event.' },
+        { index: 2, id: first, status: 200 },
+        { index: 1, id: second, status: 200 },
+        { index: 0, id: deleted, status: 200 },
+      ],
+    )
+    assert.deepEqual(body.meta, { succeeded: 3, failed: 1, remaining: 0 })
+    const { title, space_id } = (await own.send('GET', `/links/${link.id}`)).body.data
+    assert.deepEqual([title, space_id], ['Old', space.id])
+    const again = await own.send('POST', '/events/undo', { form: { event_ids: `${first},${second}` } })
+    assert.deepEqual(again.body.meta, { succeeded: 2, failed: 0, remaining: 0 })
+    assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.title, 'Old')
+  })
+
+  test('409 and 403 in the rows of events that can’t be undone', async () => {
+    const own = await newPlace(app)
+    const link = await own.link()
+    await own.stored('/spaces', { name: 'Sales' })
+    await own.send('PATCH', `/links/${link.id}`, { json: { title: 'A' } })
+    const event_ids = (await own.send('GET', '/events')).body.data.map(({ id }: Json) => id)
+    const key = await app.createKey({ account: own.account, scopes: ['links:write'] })
+    const { body } = await own.send('POST', '/events/undo', { key, json: { event_ids } })
+    const codes = body.data.map(({ status, code = null }: Json) => [status, code])
+    assert.deepEqual(codes.slice(0, 3), [
+      [200, null],
+      [403, 'insufficient_scope'],
+      [204, null],
+    ])
+    assert.ok(
+      codes.slice(3).every(([status]: Json) => status === 403 || status === 409),
+      JSON.stringify(codes),
+    )
+  })
+
+  test('422 for bad event_ids', async () => {
+    const own = await newPlace(app)
+    const { batch_id, id } = await latest(own)
+    for (const [json, field, code] of [
+      [{ batch_id, event_ids: [id] }, 'event_ids', 'not_allowed'],
+      [{ event_ids: [] }, 'event_ids', 'required'],
+      [{ event_ids: ['x'] }, 'event_ids', 'out_of_range'],
+      [{ event_ids: Array.from({ length: 1_001 }, (_, at) => at + 1) }, 'event_ids', 'too_many'],
+    ] as const) {
+      assertRefused(await own.send('POST', '/events/undo', { json }), [field, code])
+    }
+  })
+
   test('422 for an unknown, foreign or missing batch, and for an unknown field', async () => {
     const [own, other] = [await newPlace(app), await newPlace(app)]
     const { batch_id } = await latest(other)

@@ -2,7 +2,15 @@
 
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
-import { eventRoutes, listEvents, reversalOf, reversalRoutes, reverseEvents, showEvent } from '../api/events.ts'
+import {
+  eventRoutes,
+  exportEvents,
+  listEvents,
+  reversalOf,
+  reversalRoutes,
+  reverseEvents,
+  showEvent,
+} from '../api/events.ts'
 import type { ResourceHandlers } from '../api/handlers.ts'
 import type { Operation } from '../api/operations.ts'
 import { showOwnKey } from '../api/own-key.ts'
@@ -58,6 +66,7 @@ export const operations: readonly Operation[] = [
   showStats,
   deleteLinkClicks,
   listEvents,
+  exportEvents,
   showEvent,
   reverseEvent,
   reverseEvents,
@@ -97,7 +106,7 @@ export function addOperations(api: Api, parts: OperationParts): void {
   linkQrRoute(api, storage, shortUrl)
   explainRoute(api, parts.explain)
   statsRoutes(api, storage, shortUrl)
-  eventRoutes(api, storage, { shortUrl, historyDays })
+  eventRoutes(api, storage, { shortUrl, historyDays }, semaphores.downloads)
   reversalRoutes({ api, storage, reversals, reverseEvent, records: { link, domain, space, tag } })
   memberRoutes(api, storage)
   invitationRoutes(api, storage, idempotentRequests)

@@ -16,6 +16,7 @@ import type { LoggedRecords } from './records.ts'
 import { type FinishRemoval, hasLinks } from './removal.ts'
 import {
   findEvent,
+  findEvents,
   isGroupDeletion,
   lockEvents,
   markUndone,
@@ -155,6 +156,33 @@ export class Reversals {
     await effect()
     if (isGroupDeletion(event)) await jobs.run({ record: event.record as GroupKind, record_id: event.recordId })
     return event
+  }
+
+  /**
+   * Reverses events of the account, newest first, `maxReversed` at most. A deleted domain, space or tag returns with its links. Yields
+   * the results in parts. Ids of no event are left out.
+   */
+  async *undoEvents(actor: Actor, ids: readonly number[]): AsyncGenerator<ReversedEvent[]> {
+    const { storage, flush } = this.#parts
+    await flush()
+    const events = await findEvents(storage, actor.account, ids)
+    const batches = [...Map.groupBy(events, ({ batchId }) => batchId).values()]
+    for (const batch of batches) {
+      // First, because the other events of the batch are about its links.
+      for (const event of batch.filter(isGroupDeletion)) yield [await this.#attempt(actor, event)]
+      const others = batch.filter((event) => !isGroupDeletion(event)).map(({ id }) => id)
+      for (let at = 0; at < others.length; at += reversedTogether)
+        yield await this.#reverseAll(actor, others.slice(at, at + reversedTogether), {})
+    }
+  }
+
+  async #attempt(actor: Actor, event: StoredEvent): Promise<ReversedEvent> {
+    try {
+      return { event: await this.undoEvent(actor, event.id), failure: null }
+    } catch (error) {
+      if (!(error instanceof Failure) || failures[error.code].status >= 500) throw error
+      return { event, failure: error }
+    }
   }
 
   /** Does the job that reverses what a deletion did to the links of its record, as far as that is possible. */

@@ -96,7 +96,7 @@ export function formatEvent(stored: StoredEvent, { shortUrl, historyDays }: Even
 }
 
 /** Null for a missing filter. Days are numbers since 1970-01-01. */
-export interface EventsQuery extends PageQuery {
+export interface EventFilters {
   readonly type: EventType | null
   readonly record: RecordKind | null
   readonly record_id: number | null
@@ -107,23 +107,27 @@ export interface EventsQuery extends PageQuery {
   readonly to: number | null
 }
 
+export interface EventsQuery extends PageQuery, EventFilters {}
+
+export const eventFilters: Form<EventFilters>['fields'] = {
+  type: optional(oneOf(eventTypes, 'Only events of this type.'), null),
+  record: optional(oneOf(recordKinds, 'Only events of this kind of record.'), null),
+  record_id: optional(integer({ description: 'Only events of the record with this id. Needs `record`.' }), null),
+  actor: optional(oneOf(actorKinds, 'Only changes by this kind of actor.'), null),
+  actor_id: optional(integer({ description: 'Only changes by the actor with this id. Needs `actor`.' }), null),
+  batch_id: optional(boundedText(maxBatchId, 'Only events of this batch.'), null),
+  from: optional(day('The first day, in the account’s time zone.'), null),
+  to: optional(day('The last day.'), null),
+}
+
 export const eventsQuery: Form<EventsQuery> = form<EventsQuery>(
-  {
-    ...pageFields([], 'The field to sort by. Ids are in the order of the changes.'),
-    type: optional(oneOf(eventTypes, 'Only events of this type.'), null),
-    record: optional(oneOf(recordKinds, 'Only events of this kind of record.'), null),
-    record_id: optional(integer({ description: 'Only events of the record with this id. Needs `record`.' }), null),
-    actor: optional(oneOf(actorKinds, 'Only changes by this kind of actor.'), null),
-    actor_id: optional(integer({ description: 'Only changes by the actor with this id. Needs `actor`.' }), null),
-    batch_id: optional(boundedText(maxBatchId, 'Only events of this batch.'), null),
-    from: optional(day('The first day, in the account’s time zone.'), null),
-    to: optional(day('The last day.'), null),
-  },
+  { ...pageFields([], 'The field to sort by. Ids are in the order of the changes.'), ...eventFilters },
   [],
   (query) => [...pageConflicts(query), ...companionFaults(query)],
 )
 
-function companionFaults({ record, record_id, actor, actor_id, from, to }: EventsQuery): Violation[] {
+/** Returns what is wrong with filters that need each other. */
+export function companionFaults({ record, record_id, actor, actor_id, from, to }: EventFilters): Violation[] {
   return [
     ...(record_id !== null && record === null
       ? [new Refusal('required.companion', { other: `record_id=${record_id}` }).at('record')]
@@ -144,7 +148,7 @@ interface Days {
 }
 
 /** Returns the page to read from storage. */
-export function readEventPage(query: EventsQuery, days: Days): PageRequest {
+export function readEventPage(query: EventFilters & Parameters<typeof toPage>[0], days: Days): PageRequest {
   const { type, record, record_id, actor, actor_id, batch_id, from, to } = query
   const [kind = null, action = null] = type?.split('.') ?? []
   const wanted = {

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Actor, ActorKind } from '../access/actor.ts'
 import { Ticks } from '../lib/ticks.ts'
 import { type EventAction, isReversible, type RecordKind } from '../record-kinds.ts'
-import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
+import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 import type { Changes, NewEvent } from './event.ts'
 
@@ -57,6 +57,19 @@ function toEvent({ kept = null, ...row }: ShownRow): StoredEvent {
 export async function findEvent(db: Db, account: number, id: number): Promise<StoredEvent | undefined> {
   const [row] = await db.execute(events.where('id', '=', id).where('account_id', '=', account))
   return row && toEvent(row)
+}
+
+/** Finds the account's events with these ids, newest first, without what their reversal needs. */
+export async function findEvents(db: Db, account: number, ids: readonly number[]): Promise<StoredEvent[]> {
+  const found: StoredEvent[] = []
+  for (const some of parts(
+    ids.toSorted((a, b) => b - a),
+    256,
+  )) {
+    const own = events.where('id', 'in', some).where('account_id', '=', account)
+    found.push(...(await db.execute(own.orderBy('id', 'desc'))).map(toEvent))
+  }
+  return found
 }
 
 /**

@@ -5,9 +5,10 @@ import { type Body, bodyFailures, idempotencyFailures, type Operation } from '..
 import { warningsSchema } from '../api/warnings.ts'
 import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
+import { idList } from '../forms/id-list.ts'
 import { Type } from '../forms/json-schema.ts'
-import { boolean, positiveInteger, tagName } from '../forms/rules.ts'
-import { addField, type Fields, maxFields, readText } from '../http/form-encoding.ts'
+import { boolean, tagName } from '../forms/rules.ts'
+import { addField, type Fields, maxFields } from '../http/form-encoding.ts'
 import { tooManyMembers } from '../http/json-reader.ts'
 import { Refusal } from '../violations.ts'
 import { maxTags } from './link.ts'
@@ -17,8 +18,6 @@ import { linkSchema, storeLink, updateLink } from './schema.ts'
 /** The links that one request may store, change or delete. */
 export const maxRows = 1_000
 export const maxBytes = 1024 * 1024
-/** Ids in one request, with duplicates. */
-const maxGivenIds = 10 * maxRows
 
 /** A row of `POST /links/bulk`: a link's fields, or why it cannot have any. */
 export type NewRow = Fields | Failure
@@ -85,24 +84,7 @@ export function findExcess(cells: readonly string[], names: readonly string[]): 
     : new Refusal('malformed_row.lines', { ...counts, cell: at + 1 })
 }
 
-const idsField: Field<readonly number[]> = {
-  schema: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
-    minItems: 1,
-    description: `The ids of up to ${maxRows} links.`,
-  }),
-  required: true,
-  acceptsEmpty: false,
-  list: true,
-  read: (raw) => {
-    const values = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',', maxGivenIds + 1) : [raw ?? '']
-    if (values.length > maxGivenIds) return new Refusal('too_many', { most: maxRows })
-    if (values.length === 0 || (values.length === 1 && values[0] === '')) return new Refusal('required')
-    const ids = values.map((value) => positiveInteger(readText(value).trim()))
-    if (ids.includes(undefined)) return new Refusal('out_of_range.id')
-    const distinct = [...new Set(ids as number[])]
-    return distinct.length > maxRows ? new Refusal('too_many', { most: maxRows }) : distinct
-  },
-}
+const idsField = idList(maxRows, 'links')
 
 const { alias: _, domain_id: __, keep_address: ___, ...settable } = updateLink.fields
 export const setForm = form(settable, updateLink.ignored)
