@@ -1,5 +1,6 @@
 /** The log of events as the database has it, and the records that it describes. */
 import assert from 'node:assert/strict'
+import { parseChanges } from '../src/events/stored-changes.ts'
 import { linkLabels } from '../src/links/schema.ts'
 import type { Json } from './client.ts'
 import type { Variables } from './processes.ts'
@@ -47,7 +48,7 @@ export async function readEvents(
       ...{ id: Number(row.id), batch: String(row.batch_id), kind, action: String(row.action), name: String(row.name) },
       record: `${kind} ${row.record_id}`,
       requestId: row.request_id === null ? null : String(row.request_id),
-      changes: JSON.parse(String(row.changes)),
+      changes: parseChanges(kind, String(row.changes)) as LoggedEvent['changes'],
       undoneBy: row.undone_by === null ? null : Number(row.undone_by),
     }
   })

@@ -2,6 +2,7 @@
 import type { Db } from '../storage/port.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
 import type { NewEvent } from './event.ts'
+import { formatChanges } from './stored-changes.ts'
 
 /** What the log stores of an `Actor`. */
 export interface Author {
@@ -63,7 +64,7 @@ function toRow(actor: Author, event: NewEvent, created_at: string) {
     actor_id: actor.id,
     actor_name: actor.name,
     request_id: actor.requestId,
-    changes: event.changes && JSON.stringify(event.changes),
+    changes: formatChanges(event),
     kept: event.kept === undefined ? null : JSON.stringify(event.kept),
     created_at,
   }

@@ -5,7 +5,8 @@ import { Ticks } from '../lib/ticks.ts'
 import { type EventAction, isReversible, type RecordKind } from '../record-kinds.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
-import type { Changes, NewEvent } from './event.ts'
+import type { NewEvent } from './event.ts'
+import { parseChanges } from './stored-changes.ts'
 
 /** A stored event. */
 export interface StoredEvent extends Omit<NewEvent, 'id'> {
@@ -46,7 +47,7 @@ function toEvent({ kept = null, ...row }: ShownRow): StoredEvent {
     },
     requestId: row.request_id,
     batchId: row.batch_id,
-    changes: row.changes === null ? null : (JSON.parse(row.changes) as Changes),
+    changes: parseChanges(row.record as RecordKind, row.changes),
     kept: kept === null ? undefined : JSON.parse(kept),
     undoneBy: row.undone_by === null ? null : Number(row.undone_by),
     at: row.created_at,

@@ -1,10 +1,12 @@
 /** Replaces the name of a removed member in the history of the account, in steps that block nothing else. */
 import { notFound } from '../errors.ts'
 import type { Changes } from '../events/event.ts'
+import { parseChanges } from '../events/stored-changes.ts'
 import { eraseInvitations } from '../idempotency/store.ts'
 import type { HeldJob, Jobs } from '../jobs/jobs.ts'
 import { ensureJob, inSteps } from '../jobs/store.ts'
 import { foldCase } from '../lib/text.ts'
+import type { RecordKind } from '../record-kinds.ts'
 import { scrub } from '../storage/batch-writer.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -17,6 +19,7 @@ const readTogether = 1_000
 /** An event of a member or an invitation. */
 interface PersonalEvent {
   readonly id: number
+  readonly record: string
   readonly action: string
   readonly record_id: number
   readonly record_name: string
@@ -75,7 +78,7 @@ async function forgetInSteps(db: Storage, { account, record_id: id, lease, signa
 }
 
 function personalEvents(account: number, record: 'member' | 'invitation') {
-  const columns = ['id', 'action', 'record_id', 'record_name', 'batch_id', 'changes'] as const
+  const columns = ['id', 'record', 'action', 'record_id', 'record_name', 'batch_id', 'changes'] as const
   return query.selectFrom('events').select(columns).where('account_id', '=', account).where('record', '=', record)
 }
 
@@ -91,12 +94,12 @@ async function matchInvitations(db: Db, account: number, own: readonly PersonalE
 
 /** Returns the values of a field before and after these events, except forgotten ones. */
 function collectValues(events: readonly PersonalEvent[], field: 'name' | 'email'): ReadonlySet<string> {
-  const all = events.flatMap((event) => parseChanges(event)[field] ?? [])
+  const all = events.flatMap((event) => changesIn(event)[field] ?? [])
   return new Set(all.filter((value): value is string => typeof value === 'string' && value !== forgottenName))
 }
 
-function parseChanges({ changes }: PersonalEvent): Changes {
-  return changes === null ? {} : (JSON.parse(changes) as Changes)
+function changesIn({ record, changes }: PersonalEvent): Changes {
+  return parseChanges(record as RecordKind, changes) ?? {}
 }
 
 /** Returns whether an invitation's name or email address is the event's `record_name`. */
@@ -106,7 +109,7 @@ function isNamedAfter(event: PersonalEvent): boolean {
 
 /** Replaces names and email addresses in an event; if `isNamed`, also `record_name`. */
 async function forget(db: Db, event: PersonalEvent, isNamed: boolean): Promise<void> {
-  const values = parseChanges(event)
+  const values = changesIn(event)
   const personal = Object.entries(values).filter(([field]) => field === 'name' || field === 'email')
   const forgotten = personal.map(([field, pair]) => [field, pair.map((value) => value && forgottenName)])
   const changes = event.changes && JSON.stringify({ ...values, ...Object.fromEntries(forgotten) })

@@ -1,0 +1,30 @@
+/** The changes of an event as the log stores them. */
+import type { RecordKind } from '../record-kinds.ts'
+import { type Changes, isSame, type NewEvent, type Values } from './event.ts'
+
+/** What new records have unless it is set otherwise. Stored events lack these values, so they never change. */
+const usualValues: Readonly<Partial<Record<RecordKind, Values>>> = {
+  link: { disabled: false, forward_query: false, redirect_status: 302, tags: [], archived: false, exact: false },
+}
+
+/**
+ * Returns the text of an event's changes; null if it has none. That of a new record is a list with its values, without the usual
+ * ones: with them and "before", it has three times the length, and events are the largest table.
+ */
+export function formatChanges({ record, action, changes }: Pick<NewEvent, 'record' | 'action' | 'changes'>) {
+  if (changes === null) return null
+  const usual = usualValues[record] ?? {}
+  const isNew = (action === 'created' || action === 'restored') && Object.keys(usual).every((field) => field in changes)
+  if (!isNew || Object.values(changes).some(([before]) => before !== null)) return JSON.stringify(changes)
+  const values: Record<string, unknown> = {}
+  for (const [field, [, after]] of Object.entries(changes)) if (!isSame(usual[field], after)) values[field] = after
+  return JSON.stringify([values])
+}
+
+/** Returns the changes of a stored event. */
+export function parseChanges(record: RecordKind, text: string | null): Changes | null {
+  const stored = text === null ? null : (JSON.parse(text) as Changes | readonly [Values])
+  if (!Array.isArray(stored)) return stored as Changes | null
+  const values = { ...stored[0], ...usualValues[record], ...stored[0] } as Values
+  return Object.fromEntries(Object.entries(values).map(([field, after]) => [field, [null, after]]))
+}
