@@ -15,7 +15,7 @@ await runOnPostgres([
   'src/events/{random-undo,removal,retention,store}.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
-  'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list}.test.ts',
+  'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list,simultaneous-stores}.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{lists,safe-retries}.test.ts',
   'test/{export-clicks,isolation,two-accounts}.test.ts',

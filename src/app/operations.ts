@@ -94,7 +94,7 @@ export function addOperations(api: Api, parts: OperationParts): void {
   const { domains: domain, spaces: space, tags: tag } = actions
   const link: ResourceHandlers<Link> = {
     ...linkHandlers(storage, actions.links, shortUrl),
-    warnings: linkWarnings(shortUrl),
+    warnings: linkWarnings(storage, shortUrl),
   }
   resourceRoutes(api, storage, idempotentRequests, domainOperations, domain)
   resourceRoutes(api, storage, idempotentRequests, spaceOperations, space)

@@ -14,6 +14,11 @@ export interface Author {
   readonly batchId: string
 }
 
+/** An event, and its author, if it is not the actor. Events of one author follow each other. */
+interface AuthoredEvent extends NewEvent {
+  readonly author?: Author
+}
+
 /** Events that one statement stores. */
 const insertedEvents = 64
 
@@ -21,35 +26,49 @@ const insertedEvents = 64
  * Stores events of an actor, in the transaction of the changes. Returns how many there are that are not null. They can be made
  * one after the other, because a thousand of them may be too large for the memory of a thread.
  */
-export async function recordEvents(tx: Db, actor: Author, events: Iterable<NewEvent | null>): Promise<number> {
+export async function recordEvents(tx: Db, actor: Author, events: Iterable<AuthoredEvent | null>): Promise<number> {
   const created_at = new Date().toISOString()
   let rows: EventRow[] = []
   let count = 0
   for (const event of events) {
     if (event === null) continue
-    rows.push(toRow(actor, event, created_at))
+    rows.push(toRow(event.author ?? actor, event, created_at))
     count += 1
     if (rows.length < insertedEvents) continue
-    await insertEvents(tx, actor, rows)
+    await insertEvents(tx, rows)
     rows = []
   }
-  if (rows.length > 0) await insertEvents(tx, actor, rows)
+  if (rows.length > 0) await insertEvents(tx, rows)
   return count
 }
 
 type EventRow = ReturnType<typeof toRow>
 
-async function insertEvents(tx: Db, { account, batchId }: Author, rows: readonly EventRow[]): Promise<void> {
+async function insertEvents(tx: Db, rows: readonly EventRow[]): Promise<void> {
+  const isFirst = rows.map(({ batch_id }, at) => batch_id !== rows[at - 1]?.batch_id)
   const build = () =>
-    query.insertInto('events').values(({ selectFrom, case: when, exists, not, lit }) => {
-      const earlier = selectFrom('events as earlier').select('id').where('account_id', '=', account)
-      const isFirst = not(exists(earlier.where('batch_id', '=', batchId)))
-      const opens_batch = when().when(isFirst).then(lit(1)).end()
+    query.insertInto('events').values(({ selectFrom, case: when, lit, tuple, refTuple, eb }) => {
+      // The place of a batch in its index. PostgreSQL has no statistics of a new database: for equality with both columns, it would
+      // use an index without batches, and read all events of the account.
+      const opens = ({ account_id, batch_id }: EventRow) => {
+        const [columns, own] = [refTuple('account_id', 'batch_id'), tuple(account_id, batch_id)]
+        const next = selectFrom('events')
+          .select(eb(columns, '=', own).as('is_own'))
+          .where(eb(columns, '>=', own))
+        return when()
+          .when(next.orderBy('account_id').orderBy('batch_id').limit(lit(1)).$asScalar().$castTo<boolean>())
+          .then(lit(null))
+          .else(lit(1))
+          .end()
+      }
       // After the other columns, as in the values.
-      return rows.map((row, at) => ({ ...row, opens_batch: at === 0 ? opens_batch : null }))
+      return rows.map((row, at) => ({ ...row, opens_batch: isFirst[at] ? opens(row) : null }))
     })
-  const values = rows.flatMap((row, at) => [...Object.values(row), ...(at === 0 ? [account, batchId] : [null])])
-  await tx.execute(new CachedQuery(`insert ${rows.length} events`, values, build))
+  const values = rows.flatMap((row, at) => {
+    const batch = [row.account_id, row.batch_id]
+    return [...Object.values(row), ...(isFirst[at] ? [...batch, ...batch] : [null])]
+  })
+  await tx.execute(new CachedQuery(`insert events, ${isFirst.map(Number).join('')}`, values, build))
 }
 
 function toRow(actor: Author, event: NewEvent, created_at: string) {

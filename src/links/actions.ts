@@ -1,14 +1,16 @@
 import type { Actor } from '../access/actor.ts'
 import { checkedChange, deletionQuery } from '../api/handlers.ts'
-import { found, notFound, validationFailed } from '../errors.ts'
+import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
+import { Batcher } from '../lib/batcher.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import type { Violation } from '../violations.ts'
 import { changeLink } from './batch-changes.ts'
-import { insertLink } from './batch-insertion.ts'
+import { insertion, insertLink, type LinkInsertion } from './batch-insertion.ts'
+import { type Outcome, succeeded } from './batch-store.ts'
 import { tagViolations } from './link-tags.ts'
 import { domainViolations, type LinkRules, newLinkViolations, withScheme } from './link-violations.ts'
 import { conflictsIn, type Link, type LinkChange, type LinkRow, type NewLink, storeLink, updateLink } from './schema.ts'
@@ -38,10 +40,16 @@ export interface AppliedRow {
   readonly stored: Pick<Link, 'id' | 'domain_id' | 'alias'> | null
 }
 
+type LinkOfActor = LinkInsertion & { readonly actor: Actor }
+
+/** The requests that one transaction stores together. More would block the event loop for too long. */
+const maxTogether = 32
+
 /** Validates and stores changes of links, for the API, the dashboard and the command line. */
 export class LinkActions {
   readonly #storage: Storage
   readonly #parts: LinkParts
+  readonly #insertions = new Batcher((links: readonly LinkOfActor[]) => this.#insertAll(links), maxTogether)
 
   constructor(storage: Storage, parts: LinkParts) {
     this.#storage = storage
@@ -56,7 +64,23 @@ export class LinkActions {
   async insertion(actor: Actor, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
     const link = await this.prepare(actor.account, fields)
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
-    return (db) => insertLink(db, actor, link, this.#parts.shortUrl)
+    return async (db) => {
+      if (db !== this.#storage) return insertLink(db, actor, link, this.#parts.shortUrl)
+      return succeeded(await this.#insertions.add(`${actor.account} ${link.domain_id}`, { ...link, actor }))
+    }
+  }
+
+  /** Stores links of one account in one transaction. */
+  async #insertAll(links: readonly LinkOfActor[]): Promise<readonly (Outcome | Promise<Outcome>)[]> {
+    const [{ actor }] = links as [LinkOfActor]
+    try {
+      return await this.#storage.write(insertion(actor, { kind: 'store', rows: links }, this.#parts.shortUrl))
+    } catch (error) {
+      if (error instanceof Failure) throw error
+      // An error that only one of them causes must not fail the others.
+      if (links.length === 1) return [Promise.reject(error)]
+      return links.map(async (link) => (await this.#insertAll([link]))[0] as Outcome)
+    }
   }
 
   /** Returns a new link's fields, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */

@@ -6,6 +6,7 @@ import { insertLink, newDomain, newLink, plainLink, twoNodes } from '../../test/
 import { eventually } from '../../test/processes.ts'
 import { systemActor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
 import { Directory } from '../redirect/directory.ts'
 import type { ServedDomain } from '../redirect/store.ts'
 import type { Storage } from '../storage/port.ts'
@@ -97,6 +98,11 @@ test('stores as many of 20 clashing addresses as the rule allows, at the same ti
   const { location } = storage
   assert.equal(location.engine, 'postgres')
   const before = await deadlocks(location.url)
+  const storeOn = (db: Storage) => {
+    const { links } = actionsOn(db)
+    return async (fields: Fields) => (await links.insertion(actor, { url: 'https://acme.com', ...fields }))(db)
+  }
+  const nodes = [storeOn(storage), storeOn(other)] as const
   const spellings = ['sale', 'Sale', 'SALE']
   const same = [{ alias: 'sale', exact: false }]
   const otherCase = spellings.map((alias) => ({ alias, exact: false }))
@@ -108,8 +114,8 @@ test('stores as many of 20 clashing addresses as the rule allows, at the same ti
     .entries()) {
     const stores = Array.from({ length: 20 }, (_, at) => {
       const { alias, exact } = addresses[at % addresses.length] as (typeof same)[0]
-      const db = at % 3 === 0 ? storage : other
-      return insertLink(db, actor, { id: domain, name: 'go.acme.com' }, { ...plainLink, alias: `${alias}-${n}`, exact })
+      const store = at % 3 === 0 ? nodes[0] : nodes[1]
+      return store({ alias: `${alias}-${n}`, exact: String(exact), domain_id: String(domain) })
     })
     const results = await Promise.allSettled(stores)
     const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))

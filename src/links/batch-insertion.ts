@@ -39,6 +39,8 @@ export interface LinkInsertion extends NewLink {
   readonly further?: readonly (Address & { readonly clicks?: number })[]
   /** Whether the event says that an import has stored the link. */
   readonly isImported?: boolean
+  /** Stores the link, instead of the actor of the batch. Has the same account. */
+  readonly actor?: Actor
 }
 
 /** New links of an account. */
@@ -106,7 +108,7 @@ async function storeRows(
     if (link instanceof Failure) continue
     const domain = domains.get(link.domain_id)
     const hasSpace = link.space_id === null || spaces.has(link.space_id)
-    const violations = [...unknownTagViolations(actor, link.tags, known)]
+    const violations = [...unknownTagViolations(link.actor ?? actor, link.tags, known)]
     violations.push(...newLinkViolations(link, { domain, hasSpace }, shortUrl))
     const gone = link.further?.find(({ domain_id }) => !domains.has(domain_id))
     if (gone !== undefined) violations.push(unknownDomain(gone.domain_id))
@@ -121,7 +123,7 @@ async function storeRows(
   const events = records.map(({ record }, at) => {
     const { link, stored: { further = [] } = {} } = stored[at] ?? {}
     const event = createdEvent(linkEvents, { ...record, addresses: describeAddresses([], further).after })
-    return link?.isImported ? markImported(event) : event
+    return { ...(link?.isImported ? markImported(event) : event), author: link?.actor ?? actor }
   })
   await recordEvents(tx, actor, events)
   return outcomes as Outcome[]
@@ -161,7 +163,7 @@ function insertedLink(
   alias: string,
   now: ReturnType<typeof newTimes>,
 ): InsertedLink {
-  const { domain_id: _, tags: __, history, further = [], isImported: ___, ...values } = link
+  const { domain_id: _, tags: __, history, further = [], isImported: ___, actor: ____, ...values } = link
   const { clicks = 0 } = history ?? {}
   const times = { created_at: history?.created_at ?? now.created_at, updated_at: history?.updated_at ?? now.updated_at }
   const row = newRow(account, domain, { ...values, alias }, times, { folded, clicks })
@@ -193,8 +195,11 @@ async function tagLinks(
   stored: readonly StoredRow[],
   known: Tags,
 ): Promise<Versioned<LinkRow>[]> {
-  const names = stored.flatMap(({ link }) => link.tags)
-  const tags = await createTags(tx, actor, names, known)
+  let tags = known
+  for (const [author, own] of Map.groupBy(stored, ({ link }) => link.actor ?? actor)) {
+    const names = own.flatMap(({ link }) => link.tags)
+    tags = await createTags(tx, author, names, tags)
+  }
   const added: { link: number; tag: number }[] = []
   const records = stored.map(({ link, inserted, domain, stored: { id } }) => {
     const folded = [...new Set(link.tags.map(foldCase))].sort()

@@ -1,11 +1,12 @@
 /** Warnings about the values of links. The links are valid, and a warning never changes what is stored. */
+import { Batcher } from '../lib/batcher.ts'
 import { foldCase } from '../lib/text.ts'
 import { withoutRootDot } from '../names/host-name.ts'
 import { matchesShortUrl, parseShortUrl, type ShortUrl } from '../names/short-url.ts'
 import { guessOriginals } from '../names/spreadsheet.ts'
 import { findSignature, textWarnings, urlWarnings } from '../names/suspicious-values.ts'
 import { isWebUrl } from '../names/web-url.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { Warning } from '../warnings.ts'
 import { aliasesLike, domainsNamed } from './batch-store.ts'
 import { destinationsIn, type WithDestinations } from './schema.ts'
@@ -56,10 +57,21 @@ export async function findLinkWarnings(
   }
 }
 
-/** Returns the function that finds the warnings about one link. */
-export function linkWarnings(shortUrl: ShortUrl) {
-  return async (db: Db, account: number, link: WarnedLink) =>
-    (await findLinkWarnings(db, account, [link], { shortUrl }))(link)
+/** The links that one query is about. */
+const maxTogether = 32
+
+/** Returns the function that finds the warnings about one link. Outside of transactions, links of an account share queries. */
+export function linkWarnings(storage: Storage, shortUrl: ShortUrl) {
+  const find = async (db: Db, account: number, links: readonly WarnedLink[]) => {
+    const warningsOf = await findLinkWarnings(db, account, links, { shortUrl })
+    return links.map(warningsOf)
+  }
+  const together = new Batcher(
+    (links: readonly WarnedLink[], account) => find(storage, Number(account), links),
+    maxTogether,
+  )
+  return async (db: Db, account: number, link: WarnedLink): Promise<readonly Warning[]> =>
+    db === storage ? together.add(String(account), link) : ((await find(db, account, [link]))[0] ?? [])
 }
 
 /** At most one for each host, short URL and entity. */

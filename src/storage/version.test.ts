@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { newLocation, newStorage } from '../../test/engine.ts'
+import { twoNodes } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { changeSpace, insertSpace, spaceRecords } from '../spaces/store.ts'
@@ -48,11 +49,12 @@ test('returns different versions for a change of a record before and after a bac
   assert.notEqual(versions[0], versions[1])
 })
 
-test('stores all concurrent changes of a record', async (t) => {
-  const { storage, account, id } = await opened(t)
-  const changes = Array.from({ length: 30 }, (_, n) => rename(storage, account, id, n))
+test('stores all 31 concurrent changes of a record on two nodes', async (t) => {
+  const { storage, other, account } = await twoNodes((work) => t.after(work))
+  const { id } = (await insert(storage, account)).record
+  const changes = Array.from({ length: 30 }, (_, n) => rename(n % 2 ? storage : other, account, id, n))
   await Promise.all([recolor(storage, account, id), ...changes])
   const last = await spaceRecords.find(storage, account, id)
   assert.match(String(last?.version), /^32-/)
-  assert.deepEqual(await recolor(storage, account, id), last)
+  assert.deepEqual(await recolor(other, account, id), last)
 })

@@ -1,0 +1,88 @@
+/** Requests that store links at the same time share a transaction, and nothing else. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
+import { withMethods } from '../../test/failing-storage.ts'
+import { newDomain, twoNodes } from '../../test/links.ts'
+import { type Actor, systemActor } from '../access/actor.ts'
+import { createAccount } from '../accounts/store.ts'
+import type { Failure } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import type { Storage, Transaction } from '../storage/port.ts'
+import { CachedQuery, query } from '../storage/schema.ts'
+
+/** Opens a storage that counts its transactions, in which `execute` runs each query. */
+async function open(t: TestContext, execute = (tx: Transaction): Transaction['execute'] => tx.execute) {
+  const { storage: real, account, domain } = await twoNodes((work) => t.after(work))
+  const written: { count: number } = { count: 0 }
+  const write: Storage['write'] = (work, isolation) => {
+    written.count += 1
+    return real.write((tx) => work({ ...tx, execute: execute(tx) }), isolation)
+  }
+  const storage = withMethods(real, { write })
+  const { links } = actionsOn(storage).actions
+  const store = async (actor: Actor, fields: Fields) =>
+    (await links.insertion(actor, { url: 'https://acme.com', ...fields }))(storage)
+  return { storage, account, domain, written, store }
+}
+
+const eventsOf = (account: number) =>
+  query
+    .selectFrom('events')
+    .select(['record', 'record_name', 'batch_id', 'opens_batch', 'actor_name'])
+    .where('account_id', '=', account)
+    .orderBy('id')
+
+test('stores the links of 20 requests in one transaction, each with the event and the batch of its request', async (t) => {
+  const { storage, account, domain, written, store } = await open(t)
+  const actors = Array.from({ length: 20 }, (_, n) => ({ ...systemActor(account), name: `Key ${n}` }))
+  const tagsOf = (n: number) => (n % 10 === 0 ? { tags: [`Tag ${n}`, 'Common'] } : {})
+  written.count = 0
+  const stored = await Promise.all(actors.map((actor, n) => store(actor, { alias: `a${n}`, ...tagsOf(n) })))
+  assert.equal(written.count, 1)
+  assert.deepEqual(
+    stored.map(({ record }) => [record.alias, record.domain_id, record.tags]),
+    actors.map((_, n) => [`a${n}`, domain, n % 10 === 0 ? `Common,Tag ${n}` : null]),
+  )
+  const events = await storage.execute(eventsOf(account))
+  for (const [n, { name, batchId }] of actors.entries()) {
+    const own = events.filter(({ batch_id }) => batch_id === batchId)
+    assert.ok(own.every(({ actor_name }) => actor_name === name))
+    const [first, ...others] = own.map(({ opens_batch }) => opens_batch)
+    assert.deepEqual([first, ...new Set(others)], n % 10 === 0 ? [1, null] : [1])
+    assert.equal(own.at(-1)?.record_name, `go.acme.com/a${n}`)
+  }
+})
+
+test('rejects each of several simultaneous requests by itself, and stores links of other domains and accounts separately', async (t) => {
+  const { storage, account, domain, written, store } = await open(t)
+  const second = String(await newDomain(storage, account, 'b.example'))
+  const { id: other } = await createAccount(storage, 'Other')
+  await newDomain(storage, other, 'other.example')
+  written.count = 0
+  const [actor, theirs] = [systemActor(account), systemActor(other)]
+  const results = await Promise.allSettled([
+    ...['sale', 'SALE', 'fresh'].map((alias) => store(actor, { alias, domain_id: String(domain) })),
+    store(actor, { alias: 'third', domain_id: String(domain), space_id: '999' }),
+    store(actor, { alias: 'sale', domain_id: second }),
+    store(theirs, { alias: 'sale' }),
+    store(theirs, { alias: 'lost', domain_id: String(domain) }),
+  ])
+  const codes = results.map((result) => (result.status === 'rejected' ? (result.reason as Failure).code : null))
+  assert.deepEqual(codes, [null, 'alias_taken', null, 'validation_failed', null, null, 'validation_failed'])
+  assert.equal(written.count, 4)
+})
+
+test('an unexpected error of one request does not fail the others', async (t) => {
+  const { store, account } = await open(t, ({ execute }) => async (statement) => {
+    const isBroken = statement instanceof CachedQuery && statement.parameters.includes('broken')
+    if (isBroken) throw new TypeError('broken')
+    return execute(statement)
+  })
+  const actor = systemActor(account)
+  const results = await Promise.allSettled(['a', 'broken', 'b'].map((alias) => store(actor, { alias })))
+  const outcomes = results.map((result) =>
+    result.status === 'fulfilled' ? result.value.record.alias : result.reason.message,
+  )
+  assert.deepEqual(outcomes, ['a', 'broken', 'b'])
+})
