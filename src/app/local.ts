@@ -116,17 +116,24 @@ export async function openImports(
   })
 }
 
-/** Returns a connection whose next transaction fails once after the signal aborts. Later ones may clean up. */
-function stoppable(db: Db, signal: AbortSignal, onWrite: () => void): Pick<Db, 'write'> {
+/** Returns a connection whose next query or transaction fails once after the signal aborts. Later ones may clean up. */
+function stoppable(db: Db, signal: AbortSignal, onQuery: () => void): Db {
   let isStopped = false
+  const requireGoing = () => {
+    if (signal.aborted && !isStopped) {
+      isStopped = true
+      throw signal.reason
+    }
+    onQuery()
+  }
   return {
-    write: async (work) => {
-      if (signal.aborted && !isStopped) {
-        isStopped = true
-        throw signal.reason
-      }
-      onWrite()
-      return db.write(work)
+    execute: async (query) => {
+      requireGoing()
+      return db.execute(query)
+    },
+    write: async (work, isolation) => {
+      requireGoing()
+      return db.write(work, isolation)
     },
   }
 }

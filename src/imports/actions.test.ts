@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { test } from 'node:test'
 import { actionsOn } from '../../test/actions.ts'
 import { startApp } from '../../test/app.ts'
@@ -9,7 +11,9 @@ import { newPlace } from '../../test/links-api.ts'
 import { eventually } from '../../test/processes.ts'
 import { commandActor } from '../access/actor.ts'
 import { addJob, cancelJob } from '../jobs/store.ts'
-import { query } from '../storage/schema.ts'
+import type { Db } from '../storage/port.ts'
+import { isRead, query } from '../storage/schema.ts'
+import { compiledForSqlite } from '../storage/sqlite/group-commit.ts'
 import { ImportActions } from './actions.ts'
 import { type RunImportJob, runImportJob } from './jobs.ts'
 import { importOptions } from './schema.ts'
@@ -20,7 +24,7 @@ const { storage } = app
 const rules = { shortUrl: (domain: string, alias: string) => `http://${domain}/${alias}`, urlSchemes: [] }
 
 /** The actions of a command, which plans on its own connection. */
-const importsOn = (db: Pick<typeof storage, 'write'>, now = Date.now) => {
+const importsOn = (db: Db, now = Date.now) => {
   const { reversals, jobs } = actionsOn(storage, { now })
   const run: RunImportJob = (job) => runImportJob(db, job, { rules, onApplied: () => undefined })
   const parts = { rules, run, reversals, jobs, prove: () => Promise.resolve(), patienceMs: null }
@@ -72,8 +76,9 @@ test('a new plan that ends halfway shows only decided rows, can not be applied, 
   const rows = Array.from({ length: 200 }, (_, at) => `https://${place.domain.name}/a${at},${tea},One,Two`)
   const file = Buffer.from(['short_url,url,title,other', ...rows].join('\n'))
   const { record } = (await actions.plan(actor, file, { type: null, options: optionsOf({}) })).shown
-  let left = 3
-  const broken: Pick<typeof storage, 'write'> = {
+  let left = 1
+  const broken: Db = {
+    execute: (query) => storage.execute(query),
     write: (work) => (left-- > 0 ? storage.write(work) : Promise.reject(new Error('killed'))),
   }
   const halfway = importsOn(broken).actions
@@ -87,6 +92,51 @@ test('a new plan that ends halfway shows only decided rows, can not be applied, 
   await actions.apply(actor, record.id)
   const links = (await place.send('GET', '/links?per_page=100')).body
   assert.deepEqual([links.meta.total, [...new Set(links.data.map(({ title }: Json) => title))]], [200, ['Two']])
+})
+
+test('plans and applies in transactions of few rows, and compares addresses without the write lock', async () => {
+  const place = await newPlace(app)
+  const actor = commandActor(place.account, 'operator')
+  const reads: string[] = []
+  const stored: number[] = []
+  const db: Db = {
+    execute: (asked) => storage.execute(asked),
+    write: (work) =>
+      storage.write((tx) => {
+        const execute: Db['execute'] = (asked) => {
+          const { sql } = compiledForSqlite(asked)
+          if (isRead(asked.toOperationNode())) reads.push(sql)
+          const [, table = ''] = /^insert into "(\w+)"/.exec(sql) ?? []
+          if (['import_rows', 'events'].includes(table)) stored.push(sql.split('), (').length)
+          return tx.execute(asked)
+        }
+        return work({ ...tx, execute })
+      }),
+  }
+  const lines = Array.from({ length: 400 }, (_, n) => `https://${place.domain.name}/a${n},${tea}/${n}\n`)
+  const file = Buffer.from(`short_url,url\n${lines.join('')}`)
+  const { actions } = importsOn(db)
+  const { record } = (await actions.plan(actor, file, { type: null, options: optionsOf({}) })).shown
+  for (const sql of reads) assert.doesNotMatch(sql, /"(import_rows|import_addresses|addresses|links|domains)"/)
+  assert.equal(Math.max(...stored), 64)
+  const planned = await actions.findStored(place.account, record.id)
+  assert.ok(planned)
+  const readOnly: Db = { execute: db.execute, write: () => assert.fail('a check writes nothing') }
+  await runImportJob(readOnly, { kind: 'check', actor, planned }, { rules, onApplied: () => undefined })
+  stored.length = 0
+  await actions.apply(actor, record.id)
+  assert.deepEqual([Math.max(...stored), (await place.send('GET', '/links')).body.meta.total], [32, 400])
+})
+
+test('the thread of imports leaves the CPU to the event loop', { skip: process.platform !== 'linux' }, async () => {
+  const place = await newPlace(app)
+  await planFile(place, table([`https://${place.domain.name}/a`, tea]))
+  const stats = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'))
+  const priorities = stats.map((stat) => Number(stat.slice(stat.lastIndexOf(')')).split(' ')[17]))
+  assert.deepEqual(
+    priorities.filter((priority) => priority > getPriority()),
+    [5],
+  )
 })
 
 test('one job runs in an account, and continues the job of a process that has died', async () => {

@@ -15,7 +15,7 @@ import type { Violation } from '../violations.ts'
 import { type DaySums, daySums } from './days/store.ts'
 import type { LossKind } from './file-row.ts'
 import { freeAlias } from './free-alias.ts'
-import { readChange, readNewLink, withWarnings } from './links.ts'
+import { readChange, readNewLink } from './links.ts'
 import { explainViolation, omitted, refusals, unmapped } from './refusals.ts'
 import { type ImportOptions, isLeftOut, type RowOutcome } from './schema.ts'
 import { entriesWith, type RowDecision, type StagedAddress, type StagedRow } from './staging/store.ts'
@@ -72,7 +72,7 @@ export async function decideRows(tx: Db, plan: PlanContext, rows: readonly Stage
     for (const entry of others.entries.get(row.id) ?? []) entry.outcome = next.decision.outcome
     decided.push(next)
   }
-  return withWarnings(tx, plan, decided)
+  return decided
 }
 
 /** Looks up the domains of hosts, except those that `domains` already has. */

@@ -3,8 +3,9 @@ import type { Actor } from '../access/actor.ts'
 import type { Lease as JobLease } from '../jobs/store.ts'
 import type { AppliedRow } from '../links/actions.ts'
 import type { LinkRules } from '../links/link-violations.ts'
+import type { Db } from '../storage/port.ts'
 import { applyImport, checkImport } from './apply.ts'
-import { type Connection, type OnProgress, type PlanRequest, planImport, replanImport } from './plan.ts'
+import { type OnProgress, type PlanRequest, planImport, replanImport } from './plan.ts'
 import type { ImportOptions } from './schema.ts'
 import type { Lease, StoredImport } from './store.ts'
 
@@ -34,7 +35,7 @@ interface JobParts {
 }
 
 /** Runs a job on a connection. */
-export async function runImportJob(db: Connection, job: ImportJob, parts: JobParts): Promise<number> {
+export async function runImportJob(db: Db, job: ImportJob, parts: JobParts): Promise<number> {
   const { rules, onProgress } = parts
   if (job.kind === 'plan') return planImport(db, job.request, chunksOf(job.file), rules, job.lease, onProgress)
   const { actor, planned } = job

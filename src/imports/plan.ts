@@ -20,6 +20,7 @@ import { countOrphans, moveDays, resolveReferences, stageDays } from './days/sto
 import { addressColumns, ClickDays, linkColumns } from './days.ts'
 import { type DecidedRow, decideRows, type PlanContext } from './decide.ts'
 import type { FileColumn, FileItem, FileRow } from './file-row.ts'
+import { withWarnings } from './links.ts'
 import { PlanFigures } from './plan-figures.ts'
 import { CellReader, type ReadingOptions, readFile } from './reading.ts'
 import { explainViolation } from './refusals.ts'
@@ -27,9 +28,6 @@ import type { ImportOptions } from './schema.ts'
 import { importRecord, versionedImport } from './shown.ts'
 import { type Content, deleteAddresses, hasUndecided, readRows, type StagedRow, saveRows } from './staging/store.ts'
 import { advance, createImport, findImport, type Lease, type StoredImport } from './store.ts'
-
-/** A connection: the storage, or that of a thread. */
-export type Connection = Pick<Db, 'write'>
 
 /** What a file is planned with. */
 export interface PlanRequest {
@@ -52,7 +50,7 @@ const [rowsTogether, daysTogether] = [150, 500]
 
 /** Plans the import of a file. Returns its id. Throws the failures of `readFile`, and `insufficient_scope` for new tags. */
 export async function planImport(
-  db: Connection,
+  db: Db,
   { actor, type, options, isPartial, violations = [], once }: PlanRequest,
   file: AsyncIterable<Uint8Array>,
   rules: LinkRules,
@@ -102,8 +100,8 @@ async function findViolations(start: () => Promise<Reading>, violations: readonl
 type Reading = Awaited<ReturnType<typeof readFile>>
 
 /** Stores the rows and clicks of a file. Throws `validation_failed` if it has no rows. */
-async function stage(db: Connection, lease: Lease, reading: Reading, onProgress: OnProgress) {
-  const calendar = calendarOf(await db.write((tx) => findTimeZones(tx, lease.account)))
+async function stage(db: Db, lease: Lease, reading: Reading, onProgress: OnProgress) {
+  const calendar = calendarOf(await findTimeZones(db, lease.account))
   const clicks = new ClickDays(calendar)
   const hidden = reading.columns.map(isSecret)
   let rows: StagedRow[] = []
@@ -175,32 +173,28 @@ async function contentOf({ line: _, addresses: __, ...row }: FileRow): Promise<C
 }
 
 /** Decides about all rows of an import, and returns the figures. */
-export async function decideAll(
-  db: Connection,
-  context: PlanContext,
-  lease: Lease,
-  onProgress: OnProgress = () => undefined,
-) {
+export async function decideAll(db: Db, context: PlanContext, lease: Lease, onProgress: OnProgress = () => undefined) {
   const totals = new PlanFigures()
-  const save = async (tx: Db, decided: readonly DecidedRow[]) => {
-    await advance(tx, lease, { done: decided.at(-1)?.id ?? 0 })
-    await saveRows(tx, lease.id, decided)
+  await eachDecided(db, context, async (rows) => {
+    const decided = await withWarnings(db, context, rows)
     const names = decided.flatMap(({ figures }) => figures.tags)
-    return { decided, unknown: await findUnknownTags(tx, context.account, names) }
-  }
-  await eachDecided(db, context, save, ({ decided, unknown }) => {
+    totals.addTags(await findUnknownTags(db, context.account, names))
     for (const row of decided) totals.add(row, context.domains)
-    totals.addTags(unknown)
-    onProgress(decided.at(-1)?.id ?? 0)
+    const done = decided.at(-1)?.id ?? 0
+    await db.write(async (tx) => {
+      await advance(tx, lease, { done })
+      await saveRows(tx, lease.id, decided)
+    })
+    onProgress(done)
   })
   return totals.summary(await countAllOrphans(db, lease.id))
 }
 
-async function countAllOrphans(db: Connection, importId: number): Promise<number> {
+async function countAllOrphans(db: Db, importId: number): Promise<number> {
   let orphans = 0
   let last: string | null = null
   for (;;) {
-    const found = await db.write((tx) => countOrphans(tx, importId, last))
+    const found = await countOrphans(db, importId, last)
     if (found.until === null) return orphans
     orphans += found.orphans
     last = found.until
@@ -208,32 +202,24 @@ async function countAllOrphans(db: Connection, importId: number): Promise<number
   }
 }
 
-/**
- * Decides about all rows, and passes them to `use`, some in each transaction, which may run again. `onUsed` gets the result after the
- * commit.
- */
-export async function eachDecided<T>(
-  db: Connection,
+/** Decides about all rows in order, and passes some at a time to `use`. Holds no lock of the database. */
+export async function eachDecided(
+  db: Db,
   context: PlanContext,
-  use: (tx: Db, decided: readonly DecidedRow[], before: readonly StagedRow[]) => Promise<T>,
-  onUsed: (result: T) => void = () => undefined,
+  use: (decided: readonly DecidedRow[], before: readonly StagedRow[]) => Promise<void>,
 ): Promise<void> {
-  for (let after = 0; ; ) {
-    const used = await db.write(async (tx) => {
-      const rows = await readRows(tx, context.importId, { after, limit: rowsTogether })
-      const last = rows.at(-1)?.id
-      return last === undefined ? null : { last, result: await use(tx, await decideRows(tx, context, rows), rows) }
-    })
-    if (used === null) return
-    onUsed(used.result)
-    after = used.last
-    await wait(pauseMs)
+  for (let after = 0; ; await wait(pauseMs)) {
+    const rows = await readRows(db, context.importId, { after, limit: rowsTogether })
+    const last = rows.at(-1)?.id
+    if (last === undefined) return
+    await use(await decideRows(db, context, rows), rows)
+    after = last
   }
 }
 
 /** Decides about an import again, with other options, from its stored rows. Columns can be mapped again. */
 export async function replanImport(
-  db: Connection,
+  db: Db,
   actor: Actor,
   planned: StoredImport,
   options: ImportOptions,
@@ -247,7 +233,7 @@ export async function replanImport(
     ((['columns', 'time_zone', 'generate_aliases'] as const).some(
       (name) => JSON.stringify(options[name]) !== JSON.stringify(planned.options[name]),
     ) ||
-      (await db.write((tx) => hasUndecided(tx, id))))
+      (await hasUndecided(db, id)))
   const columns = isReadAgain ? await readAgain(db, planned, options, lease) : planned.columns
   // If this ends halfway, an application compares the decisions with those under these options.
   await db.write((tx) => advance(tx, lease, { options, columns }))
@@ -261,7 +247,7 @@ export async function replanImport(
  * nothing can be applied and the next plan reads all of them again.
  */
 async function readAgain(
-  db: Connection,
+  db: Db,
   { id, columns: before }: StoredImport,
   options: ImportOptions,
   lease: Lease,
@@ -271,7 +257,7 @@ async function readAgain(
   const reader = new CellReader(columns, { timeZone, generateAliases })
   const hasPassword = columns.some(({ field }) => field === 'redirect_password')
   for (let after = 0; ; await wait(pauseMs)) {
-    const rows = await db.write((tx) => readRows(tx, id, { after, limit: rowsTogether }))
+    const rows = await readRows(db, id, { after, limit: rowsTogether })
     const last = rows.at(-1)?.id
     if (last === undefined) return columns
     // Passwords are hashed, which takes too long for a transaction.

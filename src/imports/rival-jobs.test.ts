@@ -8,7 +8,7 @@ import { applyImport, linksOf, planFile, table, tea } from '../../test/imports.t
 import { newPlace } from '../../test/links-api.ts'
 import { commandActor } from '../access/actor.ts'
 import { addJob } from '../jobs/store.ts'
-import type { Storage } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { ImportActions } from './actions.ts'
 import { type ImportJob, runImportJob } from './jobs.ts'
@@ -32,7 +32,8 @@ interface Meanwhile {
 function importsWith({ after, beforeEnd, before }: Meanwhile = {}) {
   const { reversals, jobs } = actionsOn(storage)
   let isEnding = false
-  const connection: Pick<Storage, 'write'> = {
+  const connection: Db = {
+    execute: (query) => storage.execute(query),
     write: async (work) => {
       if (isEnding) await beforeEnd?.()
       return storage.write(work)

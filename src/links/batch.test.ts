@@ -17,7 +17,11 @@ test('applies 1,000 rows with few statements, and never waits for the event loop
   const { account } = await newPlace(app)
   const run = async (change: BatchChange) => {
     let statements = 0
-    const counting: Pick<Db, 'write'> = {
+    const counting: Db = {
+      execute: (query) => {
+        statements += 1
+        return app.storage.execute(query)
+      },
       write: (work) =>
         app.storage.write(async (tx) => {
           let hasWaited = false

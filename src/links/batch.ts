@@ -62,7 +62,7 @@ const empty = { status: 200, location: '', etag: '', body: '' }
  * row fails; then nothing is stored. Throws like `runOnce`.
  */
 export async function runBatch(
-  db: Pick<Db, 'write'>,
+  db: Db,
   { actor, change, isAtomic, claim, hasResults, isPreview = false }: BatchRequest,
   rules: LinkRules,
 ): Promise<BatchResponse> {
@@ -86,7 +86,7 @@ export async function runBatch(
     return answer(result.outcomes)
   })
   // A request that fails has stored nothing, so a failure after the commit only leaves out the warnings.
-  if (claim === null && hasResults) warningsOf = await db.write(findWarnings).catch(() => warningsOf)
+  if (claim === null && hasResults) warningsOf = await findWarnings(db).catch(() => warningsOf)
   const bodyOf = (text: string) => new TextEncoder().encode(text)
   if (stored.isReplayed) return { ...unchanged, body: bodyOf(stored.body), isReplayed: true }
   const { outcomes, changed } = result
@@ -101,7 +101,7 @@ export async function runBatch(
 
 /** Returns a function that returns the warnings about the values that a batch has stored in a link. */
 async function findRowWarnings(
-  tx: Db,
+  db: Db,
   { account }: Actor,
   change: BatchChange,
   outcomes: readonly Outcome[],
@@ -109,7 +109,7 @@ async function findRowWarnings(
 ): Promise<WarningsOf> {
   if (change.kind === 'delete') return () => []
   const links = outcomes.flatMap((outcome) => (outcome === null || isFailure(outcome) ? [] : [outcome.record]))
-  const warningsOf = await findLinkWarnings(tx, account, links, { shortUrl, isFromFile: change.kind === 'store' })
+  const warningsOf = await findLinkWarnings(db, account, links, { shortUrl, isFromFile: change.kind === 'store' })
   if (change.kind === 'store') return warningsOf
   // A link that only loses tags gets no value.
   const set = { ...change.values, ...(change.tags?.add.length && { tags: change.tags.add }) }

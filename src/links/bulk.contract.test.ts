@@ -364,7 +364,8 @@ describe('bulk requests', () => {
       if (left < 0) throw new Error('cut off')
       return run()
     }
-    const failing: Pick<Db, 'write'> = {
+    const failing: Db = {
+      execute: (query) => app.storage.execute(query),
       write: (work) => app.storage.write((tx) => work({ ...tx, execute: (query) => orFail(() => tx.execute(query)) })),
     }
     const actor = commandActor(at.account, 'Test')

@@ -31,6 +31,10 @@ export function mistypedTopLevel(hostname: string): string | null {
 /** Returns whether one letter is missing, added or wrong, or two are swapped. Two letters have too little in common. */
 function isTypo(word: string, text: string): boolean {
   if (text.length + word.length === 4) return false
-  const [one = '', other = ''] = [word, text].map((each) => [...each].sort().join(''))
-  return distance(word, text) === 1 || (one === other && distance(word, text) === 2)
+  const edits = distance(word, text)
+  return edits === 1 || (edits === 2 && sortLetters(word) === sortLetters(text))
+}
+
+function sortLetters(text: string): string {
+  return [...text].sort().join('')
 }

@@ -77,10 +77,8 @@ export interface BatchWriterOptions {
   readonly storesRecords?: boolean
 }
 
-/** A separate connection, for a worker thread that writes batches. */
-export interface BatchWriter {
-  /** See `Db.write`. After `database_unavailable` it is unknown whether the transaction was committed. */
-  write<T>(work: (db: Transaction) => Promise<T>): Promise<T>
+/** A separate connection, for a worker thread that writes batches. After `database_unavailable`, it is unknown whether a write was committed. */
+export interface BatchWriter extends Db {
   /** Overwrites deleted rows of a table in the file. Throws `database_unavailable` if readers prevent it. */
   scrub(table: 'click_salts' | 'click_days' | 'events'): Promise<void>
   /** Waits for the transactions under way, then closes. Idempotent. */

@@ -268,16 +268,14 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
   const rows = own.innerJoin('import_rows', (join) =>
     join.onRef('import_rows.import_id', '=', 'import_addresses.import_id').onRef('import_rows.id', '=', 'row_id'),
   )
-  const entries = rows
-    .select([
-      'row_id',
-      'host',
-      'path',
-      'folded',
-      'outcome',
-      sql<string | null>`content -> 'fields' ->> 'url'`.as('url'),
-    ])
-    .orderBy('row_id')
+  const entries = rows.select([
+    'row_id',
+    'host',
+    'path',
+    'folded',
+    'outcome',
+    sql<string | null>`content -> 'fields' ->> 'url'`.as('url'),
+  ])
   const found: FileEntry[] = []
   for (const some of parts(folded)) {
     const counted = own.select('folded').where('folded', 'in', some).groupBy('folded')
@@ -285,9 +283,13 @@ export async function entriesWith(db: Db, importId: number, folded: readonly str
     const frequent = new Set(many.map((row) => row.folded))
     const others = some.filter((each) => !frequent.has(each))
     if (others.length > 0) found.push(...(await db.execute(entries.where('folded', 'in', others))))
-    for (const each of frequent) found.push(...(await db.execute(entries.where('folded', '=', each).limit(maxSame))))
+    for (const each of frequent) {
+      const first = entries.where('folded', '=', each).orderBy('row_id').limit(maxSame)
+      found.push(...(await db.execute(first)))
+    }
   }
-  return found
+  // With this order in the query of several aliases, SQLite would read all addresses of the file.
+  return found.sort((a, b) => a.row_id - b.row_id)
 }
 
 /** Returns the aliases of a file with one of these folded aliases and its URL, by URL and folded alias. */

@@ -1,7 +1,7 @@
 import { databaseUnavailable } from '../../errors.ts'
 import type { BatchWriter } from '../port.ts'
 import { Pool } from './pool.ts'
-import { execute, transact } from './queries.ts'
+import { compiledForPostgres, execute, transact } from './queries.ts'
 
 /** Opens a database that has been migrated, with one connection. */
 export function openPostgresBatchWriter(url: string): BatchWriter {
@@ -19,7 +19,8 @@ export function openPostgresBatchWriter(url: string): BatchWriter {
     return inTurn(task)
   }
   return {
-    write: (work) => next(() => transact(pool, 'default', work)),
+    execute: (query) => next(() => pool.with((client) => execute(client, compiledForPostgres(query)))),
+    write: (work, isolation = 'default') => next(() => transact(pool, isolation, work)),
     async scrub(table) {
       // Deleted rows stay in their pages until the table is written again, which locks it: too long for large tables.
       if (table !== 'click_salts') return

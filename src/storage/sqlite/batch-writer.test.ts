@@ -45,7 +45,7 @@ test('throws database_unavailable while others read the log, and truncates it la
   await connection.scrub('click_salts')
 })
 
-test('indexes records after a batch if the search index lacks many', async (t) => {
+test('indexes records before a batch if the search index lacks many', async (t) => {
   const folder = await migrated(new Folder())
   t.after(() => folder.remove())
   const records = new Records(folder)
@@ -64,7 +64,7 @@ test('indexes records after a batch if the search index lacks many', async (t) =
   assert.ok(pending() <= 1_000, String(pending()))
 })
 
-test('reports a committed batch as stored even if the records to index can no longer be read', async (t) => {
+test('stores a batch even if the records to index can no longer be read', async (t) => {
   const folder = await migrated(new Folder())
   t.after(() => folder.remove())
   using database = new DatabaseSync(folder.database)

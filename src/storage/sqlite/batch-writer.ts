@@ -2,8 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import type { BatchWriter, BatchWriterOptions } from '../port.ts'
+import { isRead, type Query } from '../schema.ts'
 import { Connection, openDatabase } from './connection.ts'
-import { GroupCommit } from './group-commit.ts'
+import { compiledForSqlite, GroupCommit } from './group-commit.ts'
+import { BatchReader } from './readers.ts'
 import { indexSome } from './search-index.ts'
 
 /** Checkpoints run sooner than on the writer of the event loop. */
@@ -13,22 +15,34 @@ const pragmas = 'pragma cache_size = -12000; pragma wal_autocheckpoint = 1500; p
 const maxAttempts = 100
 const pauseMs = 2
 
-/** Records that the search index may lack after a batch. Searches compare their texts. */
+/** Records that the search index may lack before a batch. Searches compare their texts. */
 const maxBacklog = 1_000
-/** The transactions that index records after a batch: enough for the 1,000 records of the batch. */
+/** The transactions that index records before a batch: enough for the 1,000 records of the last one. */
 const maxIndexings = 10
+/** The pause before each of them, because other writers check the lock every millisecond. Milliseconds. */
+const indexingPauseMs = 3
 
 /** Opens a file that has been migrated. */
 export function openSqliteBatchWriter(path: string, { storesRecords = false }: BatchWriterOptions = {}): BatchWriter {
   const connection = new Connection(openDatabase(path, 0, pragmas))
   const commits = new GroupCommit(connection)
+  let reader: BatchReader | undefined
   let isClosed = false
+  const requireOpen = () => {
+    if (isClosed) throw databaseUnavailable(new Error('The connection is closed.'))
+  }
   return {
+    async execute<Row>(query: Query<Row>) {
+      requireOpen()
+      const compiled = compiledForSqlite(query)
+      if (!isRead(compiled.query)) return commits.writeOne(() => connection.execute<Row>(compiled))
+      reader ??= new BatchReader(path)
+      return reader.read((committed) => committed.execute<Row>(compiled))
+    },
     async write(work) {
-      if (isClosed) throw databaseUnavailable(new Error('The connection is closed.'))
-      const result = await commits.write(work)
-      if (storesRecords) shortenBacklog(connection)
-      return result
+      requireOpen()
+      if (storesRecords) await shortenBacklog(connection)
+      return commits.write(work)
     },
     // Deleted rows are in the log until it is written again from its start.
     async scrub() {
@@ -45,6 +59,7 @@ export function openSqliteBatchWriter(path: string, { storesRecords = false }: B
       if (isClosed) return
       isClosed = true
       await commits.drained()
+      await reader?.close()
       connection.database.close()
     },
   }
@@ -57,14 +72,16 @@ const backlog = {
 }
 
 /** Indexes some records if the search index lacks many, because imports store them faster than the thread of searches indexes. */
-function shortenBacklog(connection: Connection): void {
+async function shortenBacklog(connection: Connection): Promise<void> {
   const { database } = connection
   try {
     for (let n = 0; n < maxIndexings && !database.isTransaction; n++) {
       const [row] = connection.execute<{ size: number }>(backlog)
-      if (Number(row?.size) <= maxBacklog || !indexSome(database, resources)) return
+      if (Number(row?.size) <= maxBacklog) return
+      await wait(indexingPauseMs)
+      if (database.isTransaction || !indexSome(database, resources)) return
     }
   } catch {
-    // The batch is stored. The other thread may be writing. It reports errors.
+    // The other thread may be writing. It reports errors.
   }
 }
