@@ -14,10 +14,13 @@ const usualValues: Readonly<Partial<Record<RecordKind, Values>>> = {
 export function formatChanges({ record, action, changes }: Pick<NewEvent, 'record' | 'action' | 'changes'>) {
   if (changes === null) return null
   const usual = usualValues[record] ?? {}
-  const isNew = (action === 'created' || action === 'restored') && Object.keys(usual).every((field) => field in changes)
-  if (!isNew || Object.values(changes).some(([before]) => before !== null)) return JSON.stringify(changes)
+  const isNew = action === 'created' || action === 'restored'
+  if (!isNew || Object.keys(usual).some((field) => !(field in changes))) return JSON.stringify(changes)
   const values: Record<string, unknown> = {}
-  for (const [field, [, after]] of Object.entries(changes)) if (!isSame(usual[field], after)) values[field] = after
+  for (const [field, [before, after]] of Object.entries(changes)) {
+    if (before !== null) return JSON.stringify(changes)
+    if (!isSame(usual[field], after)) values[field] = after
+  }
   return JSON.stringify([values])
 }
 

@@ -157,7 +157,7 @@ function insertion(rows: readonly ReturnType<typeof rowOf>[]) {
       .values(rows)
       .onConflict((conflict) => conflict.doNothing())
       .returning([...columns, domainName])
-  return new CachedQuery<AddressRow>(`insert ${rows.length} addresses ${names}`, parameters, build)
+  return new CachedQuery<AddressRow>(`insert ${rows.length} addresses ${names.length}`, parameters, build)
 }
 
 function rowOf(

@@ -127,9 +127,9 @@ export function insertLinks<Link extends InsertedLink>(
 ): Promise<InsertedLinks<Link>> {
   return db.write(async (tx) => {
     const fresh = links.filter(({ id }) => id === undefined)
-    const ids = new Map((await tx.newIds('links', fresh.length)).map((id, at) => [fresh[at] as Link, id]))
+    const ids = (await tx.newIds('links', fresh.length)).values()
     const wanted = links.map((link) => {
-      const link_id = link.id ?? ids.get(link) ?? 0
+      const link_id = link.id ?? Number(ids.next().value)
       return { link, link_id, addresses: link.addresses.map((each, at) => ({ ...each, link_id, main: at === 0 })) }
     })
     const all = await insertAddresses(
@@ -138,18 +138,19 @@ export function insertLinks<Link extends InsertedLink>(
       wanted.flatMap(({ addresses }) => addresses),
     )
     const byLink = Map.groupBy(all, ({ link_id }) => link_id)
-    const isFree = ({ link_id, addresses }: (typeof wanted)[number]) => byLink.get(link_id)?.length === addresses.length
+    const { free = [], others = [] } = Object.groupBy(wanted, ({ link_id, addresses }) =>
+      byLink.get(link_id)?.length === addresses.length ? 'free' : 'others',
+    )
+    const useless = others.flatMap(({ link_id }) => byLink.get(link_id) ?? [])
     await deleteAddresses(
       tx,
       account,
-      wanted.flatMap((each) => (isFree(each) ? [] : (byLink.get(each.link_id) ?? []).map(({ id }) => id))),
+      useless.map(({ id }) => id),
     )
-    const free = wanted.filter(isFree)
     for (const some of parts(free, insertedRows)) {
       await tx.execute(insertion(some.map(({ link, link_id }) => ({ id: link_id, ...link.row }))))
     }
     const furtherOf = (id: number) => (byLink.get(id) ?? []).filter(({ main }) => !main)
-    const others = wanted.filter((each) => !isFree(each))
     return {
       stored: new Map(free.map(({ link, link_id: id }) => [link, { id, further: furtherOf(id) }])),
       taken: new Map(others.map((each) => [each.link, takenAmong(each.addresses, byLink.get(each.link_id) ?? [])])),

@@ -69,11 +69,10 @@ type Columns<Values> = { readonly [Name in keyof Values]: Values[Name] extends b
 
 /** Returns values as columns have them: flags are 0 or 1. */
 function columnsOf<Values extends object>(values: Values) {
-  const columns = Object.entries(values).map(([name, value]) => [
-    name,
-    typeof value === 'boolean' ? Number(value) : value,
-  ])
-  return Object.fromEntries(columns) as Columns<Values>
+  const columns: Record<string, unknown> = {}
+  // Half as long as with `Object.fromEntries`, for each link of a batch.
+  for (const [name, value] of Object.entries(values)) columns[name] = typeof value === 'boolean' ? Number(value) : value
+  return columns as Columns<Values>
 }
 
 export type FoldedTexts = ReturnType<typeof foldedOf>

@@ -51,6 +51,8 @@ export class GroupCommit {
   ]
   #queue: QueuedWrite[] = []
   #running: Promise<void> | undefined
+  /** The highest id of each table that the running commit has read or returned. */
+  readonly #highestIds = new Map<string, number>()
   /** Whether the running transaction has run a statement that writes. */
   #hasWritten = false
 
@@ -62,7 +64,7 @@ export class GroupCommit {
         this.#hasWritten ||= !isRead(compiled.query)
         return connection.execute(compiled)
       },
-      async (table, count) => newIds(connection, table, count),
+      async (table, count) => this.#newIds(table, count),
     )
     this.#lockTimeoutMs = lockTimeoutMs
   }
@@ -119,6 +121,7 @@ export class GroupCommit {
     const start = performance.now()
     // Time in the queue counts toward the lock timeout.
     await this.#begin((group[0]?.since ?? start) + this.#lockTimeoutMs)
+    this.#highestIds.clear()
     try {
       const settled: (() => void)[] = []
       for (const write of group) {
@@ -138,6 +141,19 @@ export class GroupCommit {
       if (database.isTransaction) database.exec('rollback')
       throw this.#connection.translated(error)
     }
+  }
+
+  /** Returns the ids after the highest one that a table has had, or that this commit has returned. */
+  #newIds(table: string, count: number): number[] {
+    const highest = this.#highestIds.get(table) ?? this.#readHighestId(table)
+    this.#highestIds.set(table, highest + count)
+    return Array.from({ length: count }, (_, at) => highest + 1 + at)
+  }
+
+  #readHighestId(table: string): number {
+    const query = { sql: 'select seq from sqlite_sequence where name = ?', parameters: [table] }
+    const [{ seq } = { seq: 0 }] = this.#connection.execute<{ seq: number }>(query)
+    return seq
   }
 
   async #begin(deadline: number): Promise<void> {
@@ -190,10 +206,3 @@ class Compiler extends SqliteQueryCompiler {
 }
 
 export const compiledForSqlite = createCompiler(new Compiler())
-
-/** Returns the ids after the highest one that a table has had. Storing rows raises it. */
-function newIds(connection: Connection, table: string, count: number): number[] {
-  const highest = { sql: 'select seq from sqlite_sequence where name = ?', parameters: [table] }
-  const [{ seq } = { seq: 0 }] = connection.execute<{ seq: number }>(highest)
-  return Array.from({ length: count }, (_, at) => seq + 1 + at)
-}
