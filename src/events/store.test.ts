@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
+import { findReturning } from '../analytics/deleted-links.ts'
+import type { HeldJob } from '../jobs/jobs.ts'
+import { createTransaction } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { countBatch, findReversals, isBatchOpen, openEventIds, openGroupIds, undoableMs } from './store.ts'
+import { compiledForSqlite } from '../storage/sqlite/group-commit.ts'
+import { finishErasures } from './erasure.ts'
+import {
+  countBatch,
+  findDeletion,
+  findReversals,
+  isBatchOpen,
+  listRecordEvents,
+  openEventIds,
+  openGroupIds,
+  undoableMs,
+} from './store.ts'
 
 test('finds the events of a batch that can be undone, newest first, in parts, and deletions of groups', async (t) => {
   const storage = await newStorage((work) => t.after(work))
@@ -42,4 +57,40 @@ test('finds the events of a batch that can be undone, newest first, in parts, an
   assert.equal(await isBatchOpen(storage, 1, batch, now), true)
   assert.equal(await isBatchOpen(storage, 1, batch, now + undoableMs), false)
   assert.equal(await isBatchOpen(storage, 3, batch, now), false)
+})
+
+test('finds events by an index that has few others', async (t) => {
+  const { location } = await newStorage((work) => t.after(work), 'sqlite')
+  assert.ok(location.engine === 'sqlite')
+  using database = new DatabaseSync(location.path)
+  const plans: string[] = []
+  const db = createTransaction(
+    async (asked) => {
+      const plan = database.prepare(`explain query plan ${compiledForSqlite(asked).sql}`).all()
+      const own = plan.flatMap(({ detail }) => /events USING .*(events_\w+)/.exec(String(detail))?.[1] ?? [])
+      plans.push(...own)
+      // The lease of a job is found.
+      return own.length > 0 ? [] : [{} as never]
+    },
+    async () => [],
+  )
+  const signal = new AbortController().signal
+  const job = { id: 1, record: 'account', record_id: 1, signal, lease: { id: 1, token: '' } } as unknown as HeldJob
+  await listRecordEvents(db, 1, { record: 'link', id: 1 }, 10)
+  await openEventIds(db, 1, 'batch', { now: 0, limit: 10 })
+  await openGroupIds(db, 1, 'batch', { now: 0, limit: 10 })
+  await findReversals(db, [1])
+  await findDeletion(db, 'domain', 1)
+  await findReturning(db, [1])
+  await finishErasures(
+    db,
+    job,
+    async () => undefined,
+    async () => undefined,
+  )
+  const names = ['record_id', 'batch_id', 'group', 'undone_by', 'removal', 'late_click', 'erasure', 'erasure']
+  assert.deepEqual(
+    plans,
+    names.map((name) => `events_by_${name}`),
+  )
 })

@@ -43,6 +43,11 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0021-access-ends': ({ text }) =>
     ['members', 'invitations'].map((table) => `alter table ${table} add column access_ends_at ${text}`),
   '0022-alias-order': aliasOrder,
+  // With the account, because SQLite preferred the index of all its events.
+  '0023-erasures': () => [
+    'drop index events_by_erasure',
+    'create index events_by_erasure on events (account_id, id) where changes is null and kept is not null',
+  ],
 }
 
 /** Returns the migrations for one engine, by name. */
