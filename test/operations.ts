@@ -57,7 +57,9 @@ export const pagesByRole: Readonly<Record<Role, readonly string[]>> = {
   viewer: [
     ...words(`/app /app/links /app/links.csv /app/links/:id /app/links/:id/qr /app/links/selected /app/links/compare
       /app/links/compare/clicks.csv /app/links/import /app/import /app/import/:id /app/domains /app/domains/:id /app/domains/:id/qr/example /app/spaces /app/spaces/:id
-      /app/tags /app/tags/:id /app/history /app/history/undo /app/people /app/people/:id`).map((path) => `GET ${path}`),
+      /app/tags /app/tags/:id /app/history /app/history.csv /app/history/undo /app/people /app/people/:id`).map(
+      (path) => `GET ${path}`,
+    ),
     // Both check what the form is about.
     'POST /app/links/selected',
     'POST /app/history/undo',

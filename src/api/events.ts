@@ -32,7 +32,7 @@ import type { ReversibleKind } from '../record-kinds.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
-import { describeExport, exportFormat, exportRoute, readInBatches } from './exports.ts'
+import { describeExport, type Exported, exportFormat, exportRoute, readInBatches } from './exports.ts'
 import type { ResourceHandlers } from './handlers.ts'
 import { bodyFailures, describeReads, type ListOperation, type Operation, readId, type Success } from './operations.ts'
 import { type Api, listRoute } from './routes.ts'
@@ -73,11 +73,7 @@ export const listEvents: ListOperation<EventsQuery> = {
   refused: { record_id: '1', actor_id: '1' },
 }
 
-const exportEventsQuery = form<EventFilters & { readonly format: 'csv' | 'jsonl' }>(
-  { format: exportFormat, ...eventFilters },
-  [],
-  companionFaults,
-)
+const exportEventsQuery = form<EventsExport>({ format: exportFormat, ...eventFilters }, [], companionFaults)
 
 export const exportEvents: Operation = describeExport({
   id: 'exportEvents',
@@ -203,9 +199,11 @@ function failedRow(index: number, id: number, { code, message }: Failure): objec
   return { index, id, status: failures[code].status, code, message }
 }
 
-/** Adds the list and the show of events. */
-export function eventRoutes(api: Api, storage: Storage, options: EventOptions, downloads: Semaphore): void {
-  exportRoute(api, exportEvents, downloads, {
+type EventsExport = EventFilters & { readonly format: 'csv' | 'jsonl' }
+
+/** Returns how events are exported. */
+export function eventExport(storage: Storage, options: EventOptions): Exported<EventsExport, StoredEvent> {
+  return {
     query: exportEventsQuery,
     name: 'events',
     fields: Object.keys(eventSchema.properties),
@@ -214,9 +212,14 @@ export function eventRoutes(api: Api, storage: Storage, options: EventOptions, d
       const list = { ...query, sort_by: 'id', sort: 'asc', per_page: 1, page: null, after: null } as const
       return readInBatches((page) => listStoredEvents(storage, account, page), readEventPage(list, calendar))
     },
-    format: (event: StoredEvent) => formatEvent(event, options),
+    format: (event) => formatEvent(event, options),
     cell: (value: Event[keyof Event]) => (value !== null && typeof value === 'object' ? JSON.stringify(value) : value),
-  })
+  }
+}
+
+/** Adds the list and the show of events. */
+export function eventRoutes(api: Api, storage: Storage, options: EventOptions, downloads: Semaphore): void {
+  exportRoute(api, exportEvents, downloads, eventExport(storage, options))
 
   listRoute(api, listEvents, async (account, query) => {
     const calendar = calendarOf(await findTimeZones(storage, account))

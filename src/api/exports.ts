@@ -45,7 +45,8 @@ export function describeExport(
   }
 }
 
-interface Exported<Query, Row> {
+/** What is exported, and how. */
+export interface Exported<Query, Row> {
   readonly query: Form<Query>
   /** The plural of the records, for the name of the file. */
   readonly name: string
@@ -72,7 +73,7 @@ export function exportRoute<Query extends { readonly format: Format }, Row>(
     const { format } = query
     const sendFile = async () => {
       const day = new Date().toISOString().slice(0, 10)
-      return sendParts(exchange, fileParts(await exported.read(account, query), format, exported), {
+      return sendParts(exchange, recordFile(await exported.read(account, query), format, exported), {
         'content-type': mediaTypes[format],
         'content-disposition': formatDisposition('attachment', `waymark-${exported.name}-${day}.${format}`),
       })
@@ -81,8 +82,8 @@ export function exportRoute<Query extends { readonly format: Format }, Row>(
   })
 }
 
-/** Yields the header with the first batch, so that a failure of that batch still gets its own response. */
-async function* fileParts<Row>(
+/** Yields the file. Yields the header with the first batch, so that a failure of that batch still gets its own response. */
+export async function* recordFile<Row>(
   batches: AsyncIterable<readonly Row[]>,
   format: Format,
   { fields, format: formatRow, cell }: Pick<Exported<never, Row>, 'fields' | 'format' | 'cell'>,

@@ -66,7 +66,7 @@ const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
 
 /** Builds the listener of the API, the documents and the dashboard. `services` are in the order in which they close. */
 export function buildApi(options: AppOptions, shared: Shared) {
-  const { storage, clicksRetention } = options
+  const { storage, clicksRetention, historyDays } = options
   const { semaphores } = shared
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
@@ -92,8 +92,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const deleteClicks = clickDeletion(shared)
   const onAccountChange = () => shared.directory.refresh()
   const effects = { deleteClicks, explain, onAccountChange, runBatch: batches.run.bind(batches) }
-  addDashboard({ ...parts, ...signIn, imports: imports.actions, clicksRetention, ...effects })
-  const { historyDays } = options
+  addDashboard({ ...parts, ...signIn, imports: imports.actions, clicksRetention, historyDays, ...effects })
   const served = { storage, shortUrl, actions, reversals, imports: imports.actions, explain, historyDays }
   addOperations(api, { ...served, idempotentRequests, semaphores })
   bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches })

@@ -64,6 +64,8 @@ interface Services {
   readonly passkeys: Passkeys
   /** The number of days after which statistics are deleted. 0 means never. */
   readonly clicksRetention: number
+  /** The number of days after which events are deleted. 0 means never. */
+  readonly historyDays: number
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
   readonly runBatch: RunBatch

@@ -6,6 +6,7 @@ import {
   findEvent,
   findReversals,
   listRecordEvents,
+  listStoredEvents,
   type StoredEvent,
   sumCounts,
   undoableUntil,
@@ -14,7 +15,7 @@ import { sampleSize } from '../../history/sentences.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../../lib/format.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import type { Db } from '../../storage/port.ts'
+import type { Db, Storage } from '../../storage/port.ts'
 import { loadBatch, loadChangeContext } from '../change-context.ts'
 import { postButton, type Viewer } from '../parts/buttons.ts'
 import { actorName, type Batch, type ChangeContext, renderBatch, renderChange, renderValues } from '../parts/changes.ts'
@@ -22,11 +23,13 @@ import { timeAgo } from '../parts/format.ts'
 
 export const historyHome = '/app/history'
 
-/** One event, or its batch. */
+/** One event, its batch, or alike events of one author. */
 export interface Entry {
   readonly event: StoredEvent
   /** Null for one event. */
   readonly batch: Batch | null
+  /** The single events of several requests that the entry has together, newest first. */
+  readonly alike?: readonly StoredEvent[]
 }
 
 interface EntryContext extends ChangeContext {
@@ -87,12 +90,48 @@ export async function groupedEntries(db: Db, account: number, events: readonly S
   )
 }
 
+/** Alike events of one author within this time are one entry. Milliseconds. */
+const alikeMs = 3_600_000
+/** Fewer are easier to read one by one. */
+const fewestAlike = 3
+
+/** Returns entries in which consecutive single events are together if they have the same author and type, within an hour. */
+export function mergeAlike(entries: readonly Entry[]): Entry[] {
+  const runs: [Entry, ...Entry[]][] = []
+  for (const entry of entries) {
+    const run = runs.at(-1)
+    if (run !== undefined && isAlike(run[0], entry)) run.push(entry)
+    else runs.push([entry])
+  }
+  return runs.flatMap((run) => (run.length < fewestAlike ? run : [together(run.map(({ event }) => event))]))
+}
+
+function isAlike(first: Entry, other: Entry): boolean {
+  const author = ({ event: { actor, record, action } }: Entry) => JSON.stringify([actor, record, action])
+  const passed = Date.parse(first.event.at) - Date.parse(other.event.at)
+  return first.batch === null && other.batch === null && passed <= alikeMs && author(first) === author(other)
+}
+
+function together(alike: readonly StoredEvent[]): Entry {
+  const [event, now] = [alike[0] as StoredEvent, Date.now()]
+  const undone = alike.filter(({ undoneBy }) => undoneBy !== null).length
+  const open = alike.filter((each) => each.undoneBy === null && (undoableUntil(each) ?? 0) > now).length
+  const { record, action } = event
+  const counts = [{ record, action, all: alike.length, undone, open, first: alike.at(-1)?.id ?? 0 }]
+  return { event, batch: { counts, isLarger: false, sample: alike.toReversed() }, alike }
+}
+
 /** Renders entries as a list. */
 export function entryList(entries: readonly Entry[], context: EntryContext): Html {
   return html`<ol class="entries">${entries.map((entry) => html`<li>${renderEntry(entry, context)}</li>`)}</ol>`
 }
 
-function renderEntry({ event, batch }: Entry, context: EntryContext): Html {
+function renderEntry({ event, batch, alike }: Entry, context: EntryContext): Html {
+  if (batch !== null && alike !== undefined) {
+    const head = renderHead(event, renderBatch(batch, context), batchControl(event, batch, context, alike), context)
+    const singles = alike.map((each): Entry => ({ event: each, batch: null }))
+    return html`${head}<details><summary>${quantity(alike.length, 'change')}</summary>${entryList(singles, context)}</details>`
+  }
   if (batch === null) {
     return html`${renderHead(event, renderChange(event, context), eventControl(event, context), context)}${renderValues(event, context)}`
   }
@@ -155,9 +194,15 @@ function whyNot(event: StoredEvent, { reversals, now }: EntryContext): Html | nu
   return until <= now ? note('Too old to undo') : null
 }
 
-function batchControl(event: StoredEvent, { counts, sample, isLarger }: Batch, context: EntryContext): Part {
+function batchControl(
+  event: StoredEvent,
+  { counts, sample, isLarger }: Batch,
+  context: EntryContext,
+  alike: readonly StoredEvent[] | null = null,
+): Part {
   const [open, undone] = [sumCounts(counts, 'open'), sumCounts(counts, 'undone')]
-  const fields = { batch: event.batchId }
+  const ids = alike?.filter(({ undoneBy }) => undoneBy === null).map(({ id }) => id)
+  const fields: Readonly<Record<string, string>> = ids ? { events: ids.join() } : { batch: event.batchId }
   const progress = `Undo: ${formatCount(undone)} of ${formatCount(open + undone)} done`
   // The first events of a batch are the last to be undone.
   const isOpen = open > 0 || (isLarger && sample.some((each) => whyNot(each, context) === null))
@@ -166,6 +211,29 @@ function batchControl(event: StoredEvent, { counts, sample, isLarger }: Batch, c
   if (isOpen)
     return html`<span class="muted small">${isLarger ? null : progress}</span> ${undoButton('Undo the rest', fields, changed, context)}`
   return whyNot(sample.find(({ undoneBy }) => undoneBy !== null) ?? event, context)
+}
+
+/** Returns the path of the history with all changes of a member or a key. */
+export function authorHistoryPath(kind: 'member' | 'key', id: number): string {
+  return `${historyHome}?actor=${kind}&actor_id=${id}`
+}
+
+/** Returns the section with a member's latest changes, for their page `next`. Returns null if the history has none. */
+export async function loadMemberHistory(
+  source: Source & { readonly storage: Storage },
+  viewer: Actor,
+  id: number,
+  next: string,
+): Promise<Html | null> {
+  const { rows } = await listStoredEvents(source.storage, viewer.account, {
+    ...{ search: [], searchIn: [], filter: { actor_kind: 'member', actor_id: id } },
+    ...{ sortBy: 'id', direction: 'desc', limit: shownOfRecord, offset: 0, after: null },
+  })
+  if (rows.length === 0) return null
+  const context = await loadEntryContext(source, viewer, rows, next)
+  const entries = rows.map((event): Entry => ({ event, batch: null }))
+  const all = html`<p><a href="${authorHistoryPath('member', id)}">Show all</a></p>`
+  return html`<section id="history"><h2>Latest changes</h2>${entryList(entries, context)}${all}</section>`
 }
 
 /** A record with a page. */

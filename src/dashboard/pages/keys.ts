@@ -22,6 +22,7 @@ import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { warningNotes } from '../parts/warnings.ts'
 import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
+import { authorHistoryPath } from './history-entries.ts'
 
 const home = '/app/keys'
 
@@ -84,7 +85,8 @@ function keyTable(keys: readonly Key[]): Html {
         label: 'Actions',
         kind: 'menu',
         width: 'medium',
-        cell: (key) => (keyStatus(key, now) === 'active' ? confirmLink('Revoke', `${home}/${key.id}/revoke`) : null),
+        cell: (key) =>
+          html`<a class="small" href="${authorHistoryPath('key', key.id)}">Changes</a> ${keyStatus(key, now) === 'active' ? confirmLink('Revoke', `${home}/${key.id}/revoke`) : null}`,
       },
     ],
   })

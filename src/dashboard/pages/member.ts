@@ -11,6 +11,7 @@ import { changeMember, isLastOwner, removeMember } from '../../members/changes.t
 import { listAllInvitations } from '../../members/invitations.ts'
 import { type Member, updateMember } from '../../members/schema.ts'
 import { type MemberRow, memberRecords, memberWarnings, toMember } from '../../members/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import {
   countLoginTokens,
   type ListedSession,
@@ -29,6 +30,7 @@ import { table } from '../parts/table.ts'
 import { formZone, timeValues, withUtcTimes } from '../parts/time-zones.ts'
 import { warningNotes } from '../parts/warnings.ts'
 import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
+import { loadMemberHistory } from './history-entries.ts'
 import { describeScope } from './keys.ts'
 import { factList } from './link-facts.ts'
 
@@ -39,12 +41,13 @@ const onlyOwner = 'This is the account’s only owner. To change that, make anot
 
 interface Services {
   readonly storage: Storage
+  readonly shortUrl: ShortUrl
 }
 
 export function addMemberPages(pages: Pages, services: Services): void {
   const { storage: db } = services
   const page = async (state: FormState | null, request: PageRequest) =>
-    memberPage(await requestedRow(request, db), state, request, db)
+    memberPage(await requestedRow(request, db), state, request, services)
   pages.get(`${home}/:id`, 'members:read', (request) => page(null, request))
 
   const save: PageHandler = async (request) => {
@@ -97,8 +100,9 @@ async function memberPage(
   row: MemberRow,
   state: FormState | null,
   request: PageRequest,
-  db: Storage,
+  services: Services,
 ): Promise<PageContent> {
+  const { storage: db } = services
   const member = toMember(row)
   const { account, actor, session } = request
   const { id, name } = member
@@ -114,7 +118,7 @@ async function memberPage(
     : canWrite
       ? accessForm(member, state, formZone(request))
       : null
-  const body = html`${facts}${roleNotes(row, isLast, actor)}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${
+  const body = html`${facts}${roleNotes(row, isLast, actor)}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${await loadMemberHistory({ ...services, timeZone: formZone(request) }, actor, id, `${home}/${id}`)}${
     canWrite && !isLast
       ? html`<div class="actions">${confirmLink('Remove member', `${home}/${id}/remove`)}</div>`
       : null

@@ -10,6 +10,7 @@ import { isLastOwner } from '../../members/changes.ts'
 import { type InvitationRow, listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
 import { memberRecords, toMember } from '../../members/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Storage } from '../../storage/port.ts'
 import { filterBar, ListState, requestsOf } from '../lists.ts'
@@ -29,6 +30,7 @@ const searchedFrom = 10
 
 interface Services {
   readonly storage: Storage
+  readonly shortUrl: ShortUrl
   readonly dashboardUrl: (exchange: Exchange) => string
 }
 

@@ -13,6 +13,15 @@ export type CsvRow = Parameters<typeof csvRow>[0]
 /** Begins each CSV file, because Excel reads files without a byte order mark in the encoding of the system. */
 export const byteOrderMark = '\ufeff'
 
+/** Yields the parts of a CSV file after the byte order mark. */
+export async function* withByteOrderMark(parts: AsyncIterable<string>): AsyncGenerator<string> {
+  let mark = byteOrderMark
+  for await (const part of parts) {
+    yield mark + part
+    mark = ''
+  }
+}
+
 /** Returns the headers of a CSV file (RFC 4180). */
 export function csvHeaders(fileName: string): Readonly<Record<string, string>> {
   return {
