@@ -1,8 +1,15 @@
-# Nothing is built: Node runs the source. The image brings the Node version that package.json pins for x64, so npm need not.
-FROM node:26.12.1-slim AS dependencies
+# The image contains the bundle of the npm package, and the packages that the server needs. It brings the Node version that
+# package.json pins for x64, so npm need not.
+FROM node:26.12.1-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional
+RUN npm ci --ignore-scripts
+COPY bin ./bin
+COPY scripts ./scripts
+COPY src ./src
+# The version of a development build has the commit, which only the clone knows.
+ARG COMMIT
+RUN echo "$COMMIT" > src/commit && node bin/node.js scripts/build-package.ts && npm prune --omit=dev --omit=optional
 
 FROM node:26.12.1-slim
 # Node needs libatomic.
@@ -14,15 +21,12 @@ ENV NODE_ENV=production \
 WORKDIR /app
 RUN mkdir -p /data /app/node_modules/.cache/waymark && chown node:node /data /app/node_modules/.cache/waymark \
   && ln -s /app/bin/waymark.js /usr/local/bin/waymark
-COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
 COPY package.json LICENSE NOTICE ./
 COPY --chmod=755 bin ./bin
-COPY src ./src
 COPY docs/openapi.json ./docs/
 COPY docs/html ./docs/html
-# The version of a development build has the commit, which only the clone knows.
-ARG COMMIT
-RUN echo "$COMMIT" > src/commit
 # The user `node`, as a number: Kubernetes can't verify that a name is not root.
 USER 1000:1000
 # A first start, on a temporary database, stores compiled code in the image, whose files may be read-only later. The server
@@ -38,6 +42,6 @@ VOLUME /data
 EXPOSE 3000 3080
 # Follows OPS_PORT or, if that is 0, PORT.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
-  CMD ["node", "--import", "./src/process/compile-cache.js", "src/process/health-check.ts"]
+  CMD ["node", "--import", "./dist/process/compile-cache.js", "dist/process/health-check.js"]
 # The server replaces this process, so it gets the signals.
 CMD ["node", "bin/waymark.js", "start"]

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { packageVersion, version } from '../src/version.ts'
 import { repeatWhileOverloaded } from '../test/client.ts'
+import { checkThreads } from '../test/every-thread.ts'
 import { type Bench, freePort, listening, type RunningServer, startProgram } from '../test/processes.ts'
 import { repository } from '../test/scripts.ts'
 import { visit } from '../test/visitors.ts'
@@ -54,19 +55,17 @@ function pack(): string {
   return tarball
 }
 
-/** Starts a server with this command and an empty home. Stores a link, visits it, and opens pages. */
+/** Starts a server with this command and an empty home. Stores a link, visits it, and uses all threads. */
 async function startAndUse(command: readonly string[], cwd: string, PATH: string): Promise<RunningServer> {
   const port = await freePort()
   const variables = { PATH, HOME: cwd, PORT: '0', REDIRECT_PORT: String(port) }
   const server = await listening(startProgram(bench, command, variables, { cwd }))
   await server.said(new RegExp(`^Data is stored in ${join(cwd, 'data/waymark.db')}$`, 'm'))
-  const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
-  assert.equal((await send('domains', { name: 'localhost' })).status, 201)
-  assert.equal((await send('links', { alias: 'sale', url: 'https://acme.com/sale' })).status, 201)
-  const { status, headers } = await repeatWhileOverloaded(() => visit(port, 'http://localhost/sale'))
+  assert.equal((await server.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
+  const open = (path: string) => repeatWhileOverloaded(() => visit(port, `http://localhost${path}`))
+  await checkThreads(server, open)
+  const { status, headers } = await open('/sale')
   assert.deepEqual([status, headers.location], [302, 'https://acme.com/sale'])
-  for (const path of ['/docs', '/docs/dashboard', '/problems/not_found', '/app/sign-in'])
-    assert.equal((await server.send('GET', path)).status, 200, path)
   const { text } = await server.send('GET', '/openapi.json')
   assert.equal(text.includes('npx'), command[0] !== 'waymark')
   return server
@@ -82,11 +81,26 @@ async function checkGlobalCommand(): Promise<void> {
   run('npm', 'install', '--global', `--prefix=${prefix}`, ...quiet, pack())
   const path = join(prefix, 'bin') + delimiter + PATH
   const cwd = newFolder()
-  const { stdout } = await startProgram(bench, ['waymark', 'help'], { PATH: path, HOME: cwd }, { cwd }).ended
-  assert.ok(stdout.startsWith(`Waymark ${version}\n\nUsage: waymark COMMAND\n`), stdout)
-  assert.doesNotMatch(stdout, /npx/)
+  const waymark = async (...words: readonly string[]) => {
+    const { code, stdout, stderr } = await startProgram(
+      bench,
+      ['waymark', ...words],
+      { PATH: path, HOME: cwd },
+      { cwd },
+    ).ended
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  assert.equal(await waymark('--version'), `${version}\n`)
+  const help = await waymark('help')
+  assert.ok(help.startsWith(`Waymark ${version}\n\nUsage: waymark COMMAND\n`), help)
+  assert.doesNotMatch(help, /npx/)
+  assert.match(await waymark('migrate'), /\S/)
   const server = await startAndUse(['waymark', 'start'], cwd, path)
+  assert.equal(JSON.parse(await waymark('links', 'list', '--json')).length, 1)
   assert.equal((await server.end('SIGTERM')).code, 0)
+  await waymark('backup', 'backup.db')
+  await waymark('export', 'records.jsonl')
 }
 
 async function checkClone(): Promise<void> {

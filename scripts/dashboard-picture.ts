@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { openStorage } from '../src/storage/open.ts'
 import { launchChromium } from '../test/chromium.ts'
 import { storeDemo } from '../test/demo.ts'
-import { newDatabase, startServer } from '../test/processes.ts'
+import { newDatabase } from '../test/processes.ts'
+import { startServer } from '../test/waymark.ts'
 
 const file = fileURLToPath(new URL('../docs/dashboard.png', import.meta.url))
 /** Bytes. */

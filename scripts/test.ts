@@ -1,6 +1,7 @@
 /**
  * Runs all tests, and prints the files that took the most CPU time. Arguments are options of `node --test`, and test
  * files to run instead of all. `--random` selects the random and crash tests, which `FULL=1` makes longer (`test/runs.ts`).
+ * `--bundle` selects the tests that start Waymark (`test/waymark.ts`), and runs them on the bundle instead of the source.
  *
  * A few processes take one file after another from the same list, because a process for each file would spend more time
  * on loading than on testing. A file whose name ends in `.isolated.test.ts` has its own process. Files that end in
@@ -10,11 +11,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { table } from '../src/cli/output.ts'
 import { timesVariable } from '../test/files.ts'
 import { isFull } from '../test/runs.ts'
 import { repository } from '../test/scripts.ts'
+import { bundleVariable } from '../test/waymark.ts'
+import { buildBundle } from './bundle.ts'
 
 /** More than cores, because many tests wait for another process or a timer. */
 const concurrency = 5
@@ -22,8 +25,12 @@ const shown = 20
 /** Three times as much as the tests use at once. */
 const minFreeBytes = 2_000_000_000
 
+/** The folder of the bundle that is tested, in the repository. */
+const bundle = 'bundle'
+
 const isRandom = process.argv.includes('--random')
-const given = process.argv.slice(2).filter((argument) => argument !== '--random')
+const isOnBundle = process.argv.includes('--bundle')
+const given = process.argv.slice(2).filter((argument) => !['--random', '--bundle'].includes(argument))
 const givenFiles = given.filter((argument) => /^[^-].*\.test\.ts$/.test(argument))
 const options = given.filter((argument) => !givenFiles.includes(argument))
 // These options would leave out the tests around the files, and with them all that is in the files.
@@ -35,6 +42,7 @@ chmodSync(folder, 0o755)
 const timesPath = join(folder, 'times')
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: repository })
   .filter((file) => !isRandom || readFileSync(join(repository, file), 'utf8').includes("/runs.ts'"))
+  .filter((file) => !isOnBundle || imports(join(repository, file), join(repository, 'test/waymark.ts')))
   .sort()
 const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : modulesOf(all)
 // A file that runs without the others starts PostgreSQL only if it needs it.
@@ -46,14 +54,17 @@ const timeout = [`--test-timeout=${limit * 60_000}`]
 const cache = options.includes('--experimental-test-coverage')
   ? { NODE_DISABLE_COMPILE_CACHE: '1' }
   : { NODE_COMPILE_CACHE: join(repository, 'node_modules/.cache/waymark') }
+if (isOnBundle) await buildBundle(bundle)
+const tested = isOnBundle ? { [bundleVariable]: bundle } : {}
 const run = spawn(
   process.execPath,
   ['--test', ...setup, `--test-concurrency=${concurrency}`, ...timeout, ...options, ...files],
-  { stdio: 'inherit', env: { ...process.env, ...cache, TMPDIR: folder, [timesVariable]: timesPath } },
+  { stdio: 'inherit', env: { ...process.env, ...cache, ...tested, TMPDIR: folder, [timesVariable]: timesPath } },
 )
 const [code] = await once(run, 'close')
 if (existsSync(timesPath)) process.stdout.write(`\n${mostExpensive(readFileSync(timesPath, 'utf8'))}\n`)
 rmSync(folder, { recursive: true })
+rmSync(join(repository, bundle), { recursive: true, force: true })
 process.exitCode = code ?? 1
 
 /**
@@ -66,6 +77,14 @@ function memoryFolder(): string | undefined {
   if (!/^\S+ \/dev\/shm tmpfs (?!\S*\bnoexec\b)/m.test(readFileSync('/proc/mounts', 'utf8'))) return undefined
   const { bavail, bsize } = statfsSync(path)
   return bavail * bsize > minFreeBytes ? path : undefined
+}
+
+/** Returns whether a file of tests imports `target`, itself or through other files of test/. */
+function imports(file: string, target: string): boolean {
+  const specifiers = readFileSync(file, 'utf8').matchAll(/ from '(\.[^']+)'/g)
+  const paths = Array.from(specifiers, ([, path = '']) => join(dirname(file), path))
+  const shared = paths.filter((path) => path.startsWith(join(repository, 'test/')))
+  return shared.some((path) => path === target || imports(path, target))
 }
 
 /** Writes the modules that run the files, one for each process, and returns their paths. */

@@ -6,7 +6,8 @@ import { openStorage } from '../src/storage/open.ts'
 import { runHere } from './command-line.ts'
 import { execute } from './postgres.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
-import { measured, newDatabase, startServer, type Variables } from './processes.ts'
+import { measured, newDatabase, type Variables } from './processes.ts'
+import { startServer } from './waymark.ts'
 
 /** Runs a command and returns its output. Fails unless the command succeeds. */
 async function say(variables: Variables, line: string): Promise<string> {

@@ -10,7 +10,7 @@ import { backedUp, namesIn, pagesOf, sentence } from './backups.ts'
 import { runHere } from './command-line.ts'
 import { newFolder, type Running, startProgram } from './processes.ts'
 import { runs } from './runs.ts'
-import { commandArguments } from './scripts.ts'
+import { commandArguments } from './waymark.ts'
 
 /** Enlarges a database until copies and checks take a few hundred milliseconds. */
 function enlarge(path: string): void {

@@ -11,7 +11,8 @@ import { createKey } from '../src/keys/store.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { runHere, type Said, withoutProgress } from './command-line.ts'
-import { newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
+import { newDatabase, type RunningServer, type Variables } from './processes.ts'
+import { startServer } from './waymark.ts'
 
 export const spaces = '/api/v1/spaces'
 

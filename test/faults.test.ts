@@ -13,11 +13,10 @@ import {
   newDatabase,
   type RunningServer,
   startProgram,
-  startServer,
   type Variables,
 } from './processes.ts'
-import { serverArguments } from './scripts.ts'
 import { Crowd, startVisited, statusesOf, storedClicks } from './visited-server.ts'
+import { serverArguments, startServer } from './waymark.ts'
 
 const domains = '/api/v1/domains'
 /** Long, so that few fill a page. */

@@ -7,9 +7,10 @@ import { networkInterfaces } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { version } from '../src/version.ts'
-import { type Ended, freePort, measured, newDatabase, newFolder, startProgram, startServer } from './processes.ts'
+import { type Ended, freePort, measured, newDatabase, newFolder, startProgram } from './processes.ts'
 import { repository } from './scripts.ts'
 import { listenOn } from './servers.ts'
+import { codeFolder, startServer } from './waymark.ts'
 
 const dockerfile = readFileSync(join(repository, 'Dockerfile'), 'utf8')
 
@@ -46,7 +47,9 @@ test('the warm-up fails if the server cannot start', (t) => {
 /** Runs the health check of the image. */
 async function checkHealth(t: TestContext, variables: Readonly<Record<string, string>>): Promise<Ended> {
   const [, command = '[]'] = /^HEALTHCHECK .*\\\n {2}CMD (\[.*\])$/m.exec(dockerfile) ?? []
-  const [node, ...words] = JSON.parse(command)
+  // Without the bundle of the image, its source.
+  const ofCode = codeFolder === 'src' ? command.replace('health-check.js', 'health-check.ts') : command
+  const [node, ...words] = JSON.parse(ofCode.replaceAll('dist/', `${codeFolder}/`))
   assert.equal(node, 'node')
   return startProgram(t, [process.execPath, ...words], { ...measured(), ...variables }).ended
 }

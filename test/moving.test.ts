@@ -4,9 +4,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { commandsWith, newPlace } from './command-line.ts'
-import { freePort, newDatabase, startServer } from './processes.ts'
+import { freePort, newDatabase } from './processes.ts'
 import { repository } from './scripts.ts'
 import { rerun, timeless } from './transcript.ts'
+import { startServer } from './waymark.ts'
 
 const page = join(repository, 'docs/moving.md')
 const document = readFileSync(page, 'utf8')

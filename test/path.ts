@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Bench, newFolder } from './processes.ts'
-import { commandArguments } from './scripts.ts'
+import { commandArguments } from './waymark.ts'
 
 /** Returns the PATH of the machine. If it has no curl, `test/curl.ts` is the curl. */
 export function pathWithCurl(t: Bench): string {

@@ -7,8 +7,9 @@ import { openPostgres } from '../src/storage/postgres/open.ts'
 import { missingPgBouncer, startPgBouncer } from './pgbouncer.ts'
 import { execute } from './postgres.ts'
 import { newDatabase } from './postgres-database.ts'
-import { eventually, run } from './processes.ts'
+import { eventually } from './processes.ts'
 import { startVisited, type VisitedServer } from './visited-server.ts'
+import { run } from './waymark.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) =>
   testOf(promise, { skip: missingPgBouncer(21) }, work)

@@ -27,12 +27,11 @@ import {
   pasteCurl,
   pasteTrial,
   type RunningServer,
-  run,
   runNpm,
-  startServer,
 } from './processes.ts'
 import { exchange } from './raw-socket.ts'
 import { repository } from './scripts.ts'
+import { run, startServer } from './waymark.ts'
 
 const domains = '/api/v1/domains'
 const spaces = '/api/v1/spaces'
@@ -293,6 +292,22 @@ test('an uncaught error is logged with its stack and ends the server with exit c
   assert.equal(code, 1)
   const [line = ''] = /^.*"level":60.*$/m.exec(stdout) ?? []
   assert.match(JSON.parse(line).err.stack, /^Error: a bug\n +at /)
+})
+
+test('an internal error is logged with the source files and lines of its stack', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const server = await startServer(t, variables)
+  const database = new DatabaseSync(path)
+  database.exec('drop table spaces')
+  database.close()
+  assert.equal((await server.send('GET', '/api/v1/spaces')).status, 500)
+  const { stack } = JSON.parse((await server.said(/^.*"level":50.*$/m))[0]).err
+  const frames = [...stack.matchAll(/\((?:file:\/\/)?([^)]+?):(\d+):\d+\)$/gm)].filter(
+    ([, file]) => !file.startsWith('node:'),
+  )
+  const own = frames.filter(([, file]) => file.startsWith(join(repository, 'src/')))
+  assert.ok(own.length > 0, stack)
+  for (const [, file, line] of own) assert.ok(readFileSync(file, 'utf8').split('\n').length > Number(line), stack)
 })
 
 test('the server ends even if its log is not read', async (t) => {

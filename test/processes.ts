@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { promisify } from 'node:util'
 import { type Answer, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
-import { commandArguments, repository, serverArguments } from './scripts.ts'
+import { repository } from './scripts.ts'
 
 /** A test. Its processes and folders are removed after it. */
 export interface Bench {
@@ -72,23 +72,8 @@ export function newFolder(t: Bench): string {
   return folder
 }
 
-/** Starts the server as `npm start` does, without npm. `nodeOptions` are additional arguments for Node. */
-export function run(
-  t: Bench,
-  variables: Variables,
-  options: SpawnOptions = {},
-  nodeOptions: readonly string[] = [],
-): Running {
-  return startProgram(t, [process.execPath, ...nodeOptions, ...serverArguments], variables, options)
-}
-
 export function runNpm(t: Bench, args: readonly string[], variables: Variables): Running {
   return startProgram(t, ['npm', ...args], variables)
-}
-
-/** Runs one command line to its end. */
-export function waymark(t: Bench, args: readonly string[], variables: Variables): Promise<Ended> {
-  return startProgram(t, [process.execPath, ...commandArguments, ...args], variables).ended
 }
 
 /** Resolves once the server listens. */
@@ -135,11 +120,6 @@ export async function freePortRow(count: number): Promise<number> {
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
     if (isFree) return first
   }
-}
-
-/** Starts a server on a free port. */
-export function startServer(t: Bench, variables: Variables): Promise<RunningServer> {
-  return listening(run(t, { PORT: '0', ...variables }))
 }
 
 /** Runs the `curl` line that the server printed, in a shell with this PATH. Returns the response body. */

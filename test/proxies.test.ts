@@ -4,8 +4,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
-import { freePort, listening, newFolder, type RunningServer, run, startServer } from './processes.ts'
+import { freePort, listening, newFolder, type RunningServer } from './processes.ts'
 import { apiName, missing, type RunningProxy, startCaddy, startNginx, type Upstreams } from './proxies.ts'
+import { run, startServer } from './waymark.ts'
 
 async function stored(server: RunningServer, path: string, form: Record<string, string>): Promise<number> {
   const answer = await server.send('POST', `/api/v1/${path}`, { form })

@@ -7,8 +7,9 @@ import { test } from 'node:test'
 import { StartupFailure } from '../src/errors.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { runHere } from './command-line.ts'
-import { newDatabase, newFolder, type Running, run } from './processes.ts'
+import { newDatabase, newFolder, type Running } from './processes.ts'
 import { listenOn } from './servers.ts'
+import { run } from './waymark.ts'
 
 test('reports a port in use in one sentence, without using up the first key', async (t) => {
   const { variables } = newDatabase(t)

@@ -15,8 +15,9 @@ import { openStorage } from '../src/storage/open.ts'
 import { actionsOn } from './actions.ts'
 import { commandsWith, newPlace, type Place } from './command-line.ts'
 import { firstPage } from './first-page.ts'
-import { eventually, newFolder, waymark } from './processes.ts'
-import { commandArguments, repository } from './scripts.ts'
+import { eventually, newFolder } from './processes.ts'
+import { repository } from './scripts.ts'
+import { commandArguments, waymark } from './waymark.ts'
 
 async function fill({ storage }: Place, count: number): Promise<void> {
   await storage.write(async (tx) => {

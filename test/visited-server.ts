@@ -10,8 +10,9 @@ import { clickLevels } from '../src/storage/schema.ts'
 import { type Answer, isOverloaded, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { execute, patientUrl } from './postgres.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
-import { type Bench, freePort, newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
+import { type Bench, freePort, newDatabase, type RunningServer, type Variables } from './processes.ts'
 import { type VisitRequest, visit } from './visitors.ts'
+import { startServer } from './waymark.ts'
 
 /** The pause between two visits of one visitor in a crowd, in milliseconds. */
 const pauseMs = 25

@@ -14,10 +14,9 @@ import {
   newDatabase,
   newFolder,
   type RunningServer,
-  run,
-  startServer,
 } from './processes.ts'
 import { runs } from './runs.ts'
+import { run, startServer } from './waymark.ts'
 
 const workers = 2
 const path = '/api/v1/spaces'

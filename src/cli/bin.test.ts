@@ -6,7 +6,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eventually, listening, newDatabase, newFolder, startProgram } from '../../test/processes.ts'
-import { commandArguments, launcher, repository, serverArguments } from '../../test/scripts.ts'
+import { repository } from '../../test/scripts.ts'
+import { codeFolder, commandArguments, launcher, serverArguments } from '../../test/waymark.ts'
 import { version } from '../version.ts'
 
 const sentence =
@@ -60,6 +61,9 @@ test('rejects a Node that reports version 20', async (t) => {
   assert.match(ended.stderr, /^Waymark requires Node 26, but this is Node 20\.1\.0\. /)
 })
 
+/** The folder where the launcher looks for the code under test. */
+const installedCodeFolder = codeFolder === 'src' ? 'src' : 'dist'
+
 const missingLibrary = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'
 const installation =
   /^Waymark's own Node 26 can't start here \((.*)\), and Node 20\.1\.0 is too old: run "apt-get install libatomic1" on Debian or Ubuntu, "dnf install libatomic" on Fedora, or "apk add nodejs-current" on Alpine, and try again\.$/m
@@ -68,7 +72,7 @@ const installation =
 function cloneWithBrokenNode(t: TestContext, mode = 0o755): string {
   const folder = newFolder(t)
   for (const file of ['package.json', 'bin']) cpSync(join(repository, file), join(folder, file), { recursive: true })
-  symlinkSync(join(repository, 'src'), join(folder, 'src'))
+  symlinkSync(join(repository, codeFolder), join(folder, installedCodeFolder))
   const { optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
   for (const name of Object.keys(optionalDependencies)) {
     mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })
@@ -114,7 +118,9 @@ test('Node 26 runs Waymark itself, without another process and as the tests do, 
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
     const own = pathToFileURL(realpathSync(cwd)).pathname
     assert.deepEqual(
-      words.map((word) => word.replace('file://', '').replace(own, join(repository, '.'))),
+      words.map((word) =>
+        word.replace('file://', '').replace(`${own}/${installedCodeFolder}`, join(repository, codeFolder)),
+      ),
       serverArguments,
     )
   }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { newPlace as newAccount, typed } from '../../test/command-line.ts'
 import { newFolder, startProgram } from '../../test/processes.ts'
-import { commandArguments } from '../../test/scripts.ts'
+import { commandArguments } from '../../test/waymark.ts'
 
 const header = 'Link,Custom Link,Date created,Title,Destination URL,Engagements,Status'
 const tea =

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { type Logger, pino } from 'pino'
 import { eventually, freePort, newDatabase, startProgram } from '../../test/processes.ts'
-import { serverArguments } from '../../test/scripts.ts'
+import { serverArguments } from '../../test/waymark.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { logTo, openLog, terminalStream } from './log.ts'
 
