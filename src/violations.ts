@@ -1,6 +1,5 @@
 /** Violations of fields. Their messages are in the catalog `refusal-messages.ts`. */
 import { messages } from './refusal-messages.ts'
-import { program } from './version.ts'
 
 export type MessageKey = keyof typeof messages
 export type ViolationCode = MessageKey extends infer Key ? (Key extends `${infer Code}.${string}` ? Code : Key) : never
@@ -55,8 +54,8 @@ export class Refusal<Key extends MessageKey = MessageKey> {
     return [this.at(field)]
   }
 
-  /** Returns the sentence for a command. `nameField` returns the option of a field. */
-  forCommand(field: string, nameField: (field: string) => string): string {
+  /** Returns the sentence for a command. `nameField` returns the option of a field, and `program` starts commands. */
+  forCommand(field: string, nameField: (field: string) => string, program: string): string {
     const [forApi = '', , text = forApi] = [messages[this.key]].flat()
     const nameAll = (value: Value) => (typeof value === 'object' ? value.map(nameField) : value)
     const params = Object.entries(this.params).map(([name, value]) => [name, nameAll(value)] as const)

@@ -4,6 +4,7 @@ import { Failure, StartupFailure } from '../errors.ts'
 import type { Field, Form } from '../forms/form.ts'
 import type { TSchema } from '../forms/json-schema.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'
 import { type Argument, limit, optional, text, WrongUse, withDefault } from './arguments.ts'
 
@@ -119,7 +120,7 @@ function formatViolations(violations: readonly Violation[], form: Form<unknown>,
       const [name = ''] = field.split('.', 1)
       const isGiven = name === operand || Object.hasOwn(form.fields, name)
       const label = field === operand ? operandLabel(field) : `--${optionName(name)}${field.slice(name.length)}`
-      const sentence = refusal.forCommand(field, nameField)
+      const sentence = refusal.forCommand(field, nameField, program)
       return isGiven ? `${label}: ${sentence}` : sentence
     })
     .join('\n')

@@ -3,6 +3,7 @@ import type { Domain } from '../domains/schema.ts'
 import { domainRecords } from '../domains/store.ts'
 import { quantity } from '../lib/format.ts'
 import type { Storage } from '../storage/port.ts'
+import { program } from '../version.ts'
 import type { LossKind } from './file-row.ts'
 import type { UnreachableReason } from './old-service.ts'
 import { type ProofResult, proofResults } from './proof.ts'
@@ -151,5 +152,5 @@ export function plainAddress(shortUrl: string): string {
 /** Returns why a file can't be imported, for a page or for a command. */
 export function explainError({ code, message }: NonNullable<Import['error']>, reader: 'page' | 'command'): string {
   if (code !== interrupted.code) return message
-  return reader === 'page' ? planEnded.forForm(null) : planEnded.forCommand('id', String)
+  return reader === 'page' ? planEnded.forForm(null) : planEnded.forCommand('id', String, program)
 }

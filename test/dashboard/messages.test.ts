@@ -69,7 +69,8 @@ test('every message of the catalog has a plain sentence for forms, with every la
 })
 
 test('names fields as options in sentences for commands', () => {
-  const say = (refusal: Refusal, field: string) => refusal.forCommand(field, (name) => `--${name.replace('_id', '')}`)
+  const say = (refusal: Refusal, field: string) =>
+    refusal.forCommand(field, (name) => `--${name.replace('_id', '')}`, 'waymark')
   const pair = new Refusal('not_allowed.reference', { others: ['space_id', 'tag_id'] })
   assert.equal(say(pair, 'link_id'), 'The --link cannot be sent together with --space and --tag: send one of them.')
   assert.match(pair.at('link_id').message, /^The link_id cannot be sent together with space_id and tag_id:/)
