@@ -53,11 +53,12 @@ export async function sendContent(
 }
 
 /** Returns the JSON of an object. Many rows are written one by one, because a hundred of them can have megabytes. */
-async function formatJson({ data, ...others }: { readonly data: unknown }): Promise<string> {
-  if (!Array.isArray(data) || data.length <= rowsAtOnce) return JSON.stringify({ data, ...others })
+async function formatJson(content: { readonly data: unknown }): Promise<string> {
+  if (!Array.isArray(content.data) || content.data.length <= rowsAtOnce) return JSON.stringify(content)
+  const { data, ...others } = content
   const ticks = new Ticks()
   const rows: string[] = []
-  for (const row of data) {
+  for (const row of data as unknown[]) {
     rows.push(JSON.stringify(row))
     await ticks.next()
   }

@@ -30,7 +30,7 @@ export function linkHandlers(
       const rows: Link[] = []
       for (const row of page.rows) {
         rows.push(linkOf(row, shortUrl, now))
-        await ticks.next()
+        if (ticks.isOver) await ticks.next()
       }
       return { ...page, rows }
     },

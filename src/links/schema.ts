@@ -94,7 +94,7 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
   for (const field of unchanged) values[field] = row[field]
   for (const flag of shownFlags) values[flag] = row[flag as keyof LinkRow] === 1
   link.short_url = shortUrl(row.domain_name ?? '', row.alias)
-  link.status = statusOf({ ...row, disabled: link.disabled }, now)
+  link.status = statusOf(link, now)
   link.has_redirect_password = row.redirect_password !== null
   link.rules = parseRules(row)
   link.tags = tagsOf(row)

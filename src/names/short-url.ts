@@ -18,6 +18,8 @@ export function shortUrls(template: string): ShortUrl {
 
 /** Returns the path of an alias, percent-encoded (RFC 3986 §3.3) and without its first slash. */
 export function encodeAlias(alias: string): string {
+  // Most aliases. They take a tenth of the time in a list.
+  if (/^[\w/-]*$/.test(alias)) return alias
   return encodeURI(alias.toWellFormed()).replace(/[?#]/g, encodeURIComponent)
 }
 

@@ -1,9 +1,7 @@
 /** The conditions of a listing's filters, ranges and groups. */
-import { type RawBuilder, sql } from 'kysely'
 import type { Groups, RangeColumn } from '../resources.ts'
 import type { GroupIds, Listable, Listing } from './port.ts'
-
-export type Sql = RawBuilder<unknown>
+import { type Sql, sql } from './sql-text.ts'
 
 /** A listing whose search is folded, without the type of its rows. */
 export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
@@ -18,7 +16,7 @@ export function buildFilters(listing: AnyListing): Sql[] {
   for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
   for (const group of listGroups(listing)) {
     const { from, where } = selectMembers(account, group)
-    const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
+    const isOwn = sql`${sql.ref(group.key)} = ${sql.ref(of.table)}.id`
     conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
   if (upTo !== null) conditions.push(sql`id <= cast(${upTo} as bigint)`)
@@ -32,8 +30,8 @@ function rangeConditions(listing: AnyListing, name: string): Sql[] {
   const inRange = buildBounds(listing, name)
   if (typeof column === 'string') return inRange
   const { table, key } = column
-  const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
-  return [sql`exists (select 1 from ${sql.table(table)} where ${isOwn} and ${all(inRange)})`]
+  const isOwn = sql`${sql.ref(key)} = ${sql.ref(of.table)}.id and account_id = ${account}`
+  return [sql`exists (select 1 from ${sql.ref(table)} where ${isOwn} and ${all(inRange)})`]
 }
 
 /** Returns the conditions for the table of a range's column. */
@@ -80,10 +78,10 @@ export function listGroups({ of, groups = {} }: AnyListing): GroupFilter[] {
 
 /** Returns the account's rows of a group. */
 export function selectMembers(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
-  return { from: sql.table(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
+  return { from: sql.ref(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
 }
 
 /** Returns a condition that holds if all of these do. */
 export function all(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
+  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, ' and ')
 }

@@ -1,5 +1,4 @@
 /** Where the records of a listing are read from: an index, with the conditions that matches meet. */
-import { type OperationNodeSource, sql } from 'kysely'
 import { urlTerm } from '../lib/url-search.ts'
 import type { SideColumn } from '../resources.ts'
 import {
@@ -11,10 +10,10 @@ import {
   listGroups,
   omitsArchived,
   rangeColumn,
-  type Sql,
   selectMembers,
 } from './list-filters.ts'
 import type { Values } from './port.ts'
+import { type Sql, sql } from './sql-text.ts'
 
 /**
  * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
@@ -42,7 +41,7 @@ export interface Plan {
 
 export interface ListEngine {
   /** Returns the values of each row, because objects with all columns would be copied. */
-  select(query: OperationNodeSource, cost: Cost): Promise<Values[]>
+  select(query: Sql, cost: Cost): Promise<Values[]>
   /** SQL after a table name that makes the engine use this index. Empty if the engine chooses indexes itself. */
   indexHint(index: string): Sql
   /** SQL for a join that reads the rows on the left first. Without statistics, SQLite may read all records first. */
@@ -93,7 +92,7 @@ export function sorted(engine: ListEngine, listing: AnyListing): Source {
   if (sortBy === 'id') return filtered(engine, listing, omitsArchived(listing) ? of.archived?.column : undefined)
   const { table, column, key } = sortColumn(listing)
   const index = `${table}_by_${sortBy}`
-  const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
+  const entries = sql`${sql.ref(table)}${engine.indexHint(index)}`
   const [id, sortedBy] = [sql.ref(key), sql.ref(column)]
   if (table === of.table) return { from: entries, id, sortedBy, where: buildConditions(engine, listing) }
   // A range of the sorted column limits the index. Otherwise its matches could be at the end.
@@ -110,7 +109,7 @@ function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = s
   // Without other conditions, the entries are enough.
   if (where.length === 1) return { from: sql`(${side}) as side`, where: [], ...own }
   return {
-    from: sql`(${side}) as side ${engine.joinInOrder} ${sql.table(listing.of.table)} on id = side_id`,
+    from: sql`(${side}) as side ${engine.joinInOrder} ${sql.ref(listing.of.table)} on id = side_id`,
     where,
     ...own,
   }
@@ -119,7 +118,7 @@ function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = s
 /** Returns the records that match, by ascending id, from the index of a filter or, without `column`, of all records. */
 export function filtered(engine: ListEngine, listing: AnyListing, column?: string): Source {
   const { table } = listing.of
-  const from = sql`${sql.table(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
+  const from = sql`${sql.ref(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
   return { from, id: sql`id`, sortedBy: sql`id`, where: buildConditions(engine, listing) }
 }
 
@@ -137,7 +136,7 @@ function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
   const { column } = rangeColumn(listing, name)
   if (typeof column === 'string') return filtered(engine, listing, name)
   const { [name]: _, ...others } = ranges
-  const entries = sql`${sql.table(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
+  const entries = sql`${sql.ref(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
   const isInRange = all([sql`account_id = ${account}`, ...buildBounds(listing, name)])
   const side = sql`select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}`
   return joined(engine, { ...listing, ranges: others }, side)
@@ -161,7 +160,7 @@ export function buildSearch(engine: ListEngine, listing: AnyListing): Sql[] {
     const matches = listSpellings(listing, term).flatMap(({ text, fields }) =>
       fields.map((name) => engine.contains(sql.raw(searched[name] as string), text)),
     )
-    return sql`(${sql.join(matches, sql` or `)})`
+    return sql`(${sql.join(matches, ' or ')})`
   })
 }
 

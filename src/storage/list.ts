@@ -1,10 +1,9 @@
 /** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
-import { type OperationNodeSource, sql } from 'kysely'
 import { foldCase } from '../lib/text.ts'
-import { type AnyListable, type AnyListing, all, countFilters, omitsArchived, type Sql } from './list-filters.ts'
+import { type AnyListable, type AnyListing, all, countFilters, omitsArchived } from './list-filters.ts'
 import { type Cost, isAfter, type ListEngine, listIndexes, type Source, sortColumn, sorted } from './list-sources.ts'
 import { countedMatches, type Listable, type Listing, type Page, type Values } from './port.ts'
-import { CachedQuery } from './schema.ts'
+import { type Sql, sql } from './sql-text.ts'
 
 /** The most entries of an index that are skipped on the event loop. */
 const deep = countedMatches
@@ -38,18 +37,9 @@ async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Found
 }
 
 /** Selects a page of all records, or of all unarchived records. */
-function plainQuery(engine: ListEngine, listing: AnyListing): OperationNodeSource {
-  const { of, account, filter, sortBy, direction, limit, offset, after } = listing
-  const isFirst = offset === 0 && sortColumn(listing).table === of.table
-  if (!isFirst) return pageQuery(listing, sorted(engine, listing), recordCount(listing))
-  const archived = Object.values(filter)
-  const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null} ${archived.length}`
-  // In the order of the text. Each total has the account.
-  const counted = [account, ...archived.map(() => account)]
-  const parameters = [...counted, account, ...archived, ...(after === null ? [] : [after])]
-  return new CachedQuery(shape, parameters, () =>
-    firstPageQuery(listing, sorted(engine, listing), recordCount(listing)),
-  )
+function plainQuery(engine: ListEngine, listing: AnyListing): Sql {
+  const isFirst = listing.offset === 0 && sortColumn(listing).table === listing.of.table
+  return (isFirst ? firstPageQuery : pageQuery)(listing, sorted(engine, listing), recordCount(listing))
 }
 
 /** Reads a page that an index has in the right order, and counts its records, up to `countedMatches`. */
@@ -110,7 +100,7 @@ function pageQuery(listing: AnyListing, source: Source, total: Sql): Sql {
   return sql`select ${total} as total, ${selected(of)} from (
       select ${source.id} as walked_id, ${source.sortedBy} as walked_by from ${source.from} where ${all(source.where)}
       order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
-    ) as walked join ${sql.table(of.table)} on id = walked_id order by ${order(listing, direction)}`
+    ) as walked join ${sql.ref(of.table)} on id = walked_id order by ${order(listing, direction)}`
 }
 
 /**
@@ -121,9 +111,7 @@ function foundQuery(listing: AnyListing, source: Source): Sql {
   const { of, direction, limit, offset, after } = listing
   const { table, column, key } = sortColumn(listing)
   const value =
-    column === key
-      ? sql`id`
-      : sql`(select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(key)} = found.id)`
+    column === key ? sql`id` : sql`(select ${sql.ref(column)} from ${sql.ref(table)} where ${sql.ref(key)} = found.id)`
   const following = after === null ? sql`` : sql`and ${isAfter(listing, after)}`
   return sql`with found as materialized (
       select ${source.id} as id from ${source.from} where ${all(source.where)} limit ${sql.lit(countedMatches + 1)}
@@ -133,7 +121,7 @@ function foundQuery(listing: AnyListing, source: Source): Sql {
       order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
     )
     select (select count(*) from found) as total, ${selected(of)}, walked_id
-    from (select 1 as one) as always left join page on true left join ${sql.table(of.table)} on id = walked_id
+    from (select 1 as one) as always left join page on true left join ${sql.ref(of.table)} on id = walked_id
     order by ${order(listing, direction)}`
 }
 
@@ -160,9 +148,18 @@ function order({ sortBy }: AnyListing, direction: 'asc' | 'desc'): Sql {
   return sql.raw(sortBy === 'id' ? `walked_by ${direction}` : `walked_by ${direction}, walked_id ${direction}`)
 }
 
-function selected({ columns, computed = {} }: AnyListable): Sql {
-  return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
+/** Returns the listed columns, whose text is made once. */
+function selected(of: AnyListable): Sql {
+  const known = selections.get(of)
+  if (known !== undefined) return known
+  const { columns, computed = {} } = of
+  const texts = columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column))
+  const selection = sql.raw(texts.join(', '))
+  selections.set(of, selection)
+  return selection
 }
+
+const selections = new WeakMap<AnyListable, Sql>()
 
 /** Returns the listed columns of a row that starts with the total. */
 function toRow<Row>({ columns }: Listable<Row>, values: Values): Row {

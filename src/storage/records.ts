@@ -59,7 +59,13 @@ export class Records<Row extends AnyRecord> {
   async isListed(db: Db, account: number, id: number, page: PageRequest): Promise<boolean> {
     const filters = all(buildFilters({ of: this.#listable, account, ...page }))
     const found = query.selectFrom(this.#table).select('id').where('id', '=', id).where('account_id', '=', account)
-    return (await db.execute(found.where(sql<boolean>`${filters}`))).length > 0
+    return (
+      (
+        await db.execute(
+          found.where(sql<boolean>(filters.texts as readonly string[] as TemplateStringsArray, ...filters.parameters)),
+        )
+      ).length > 0
+    )
   }
 
   /** Finds the account's record with this id. */

@@ -23,7 +23,7 @@ function statementName(text: string): string | undefined {
 }
 
 /** The text of a query and the values of its parameters. */
-type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
+export type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /**
  * Runs a query, and returns its rows. Each connection prepares the query once, unless `isPrepared` is false: then it is

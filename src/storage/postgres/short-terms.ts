@@ -1,8 +1,8 @@
 /** Finds terms of one or two characters, which have no trigram, with indexes. */
-import { sql } from 'kysely'
-import type { AnyListing, Sql } from '../list-filters.ts'
+import type { AnyListing } from '../list-filters.ts'
 import { listSpellings } from '../list-sources.ts'
 import { letters, lettersEnd } from '../migrations/letters.ts'
+import { type Sql, sql } from '../sql-text.ts'
 
 /** Two characters from which `pg_trgm` makes trigrams. */
 const inTrigrams = /^[a-z0-9]{2}$/
@@ -22,6 +22,6 @@ export function buildShortTerms(listing: AnyListing): Sql[] {
     // `pg_trgm` can search for the term together with the ASCII character before or after it.
     const pattern = `${ascii}${term}|${term}${ascii}`
     const hasTrigram = Object.values(listing.of.searched).map((text) => sql`${sql.raw(text)} ~ ${pattern}`)
-    return [sql`(${sql.join([...hasTrigram, hasLetters], sql` or `)})`]
+    return [sql`(${sql.join([...hasTrigram, hasLetters], ' or ')})`]
   })
 }

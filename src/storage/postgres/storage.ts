@@ -1,4 +1,3 @@
-import { type OperationNodeSource, sql } from 'kysely'
 import type { ClientBase } from 'pg'
 import pg from 'pg'
 import { databaseUnavailable, tooManySearches } from '../../errors.ts'
@@ -24,9 +23,10 @@ import type {
   Values,
 } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
+import { formatSql, sql } from '../sql-text.ts'
 import { insufficientPrivilege, isReadOnly, readSqlState } from './errors.ts'
 import { Pool, parseSettings, unlimited } from './pool.ts'
-import { compiledForPostgres, execute, executeForValues, retry, transact } from './queries.ts'
+import { compiledForPostgres, execute, executeForValues, retry, type SqlText, transact } from './queries.ts'
 import { buildShortTerms } from './short-terms.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
@@ -70,12 +70,18 @@ export class PostgresStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const engine = listEngine((query, cost) => this.#select(query, cost, listing.account))
+    const engine = listEngine((query, cost) =>
+      this.#select(
+        formatSql(query, (number) => `$${number}`),
+        cost,
+        listing.account,
+      ),
+    )
     return this.#awaited(listPage(engine, listing))
   }
 
   scan(account: number, query: Query<unknown>): Promise<Values[]> {
-    return this.#awaited(this.#select(query, 'scan', account))
+    return this.#awaited(this.#select(compiledForPostgres(query), 'scan', account))
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -121,10 +127,9 @@ export class PostgresStorage implements Storage {
   }
 
   /** The best plan of a long query depends on its values, so only short queries stay prepared. */
-  #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
-    const compiled = compiledForPostgres(query)
+  #select(query: SqlText, cost: Cost, account: number): Promise<Values[]> {
     const isPrepared = cost === 'page'
-    const run = () => this.#pool.with((client) => executeForValues(client, compiled, isPrepared))
+    const run = () => this.#pool.with((client) => executeForValues(client, query, isPrepared))
     return isPrepared ? run() : this.#slowLists.run(run, String(account))
   }
 
@@ -182,7 +187,7 @@ async function planned(engine: ListEngine, listing: AnyListing): Promise<Plan> {
   const plain: Plan = { source, isSorted: true, cost: 'search' }
   if (buildShortTerms(listing).length === 0) return plain
   const { of, account } = listing
-  const table = sql.table(of.table)
+  const table = sql.ref(of.table)
   const newest = sql`(select * from ${table} where account_id = ${account} order by id desc limit ${sql.lit(sampled)})`
   const { where } = source({ ...listing, after: null })
   const [row = []] = await engine.select(countQuery({ from: sql`${newest} as ${table}`, where }, minCommon), 'search')

@@ -5,6 +5,7 @@ import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { createCompiler } from '../compiler.ts'
 import { createTransaction, type Meter, type Transaction } from '../port.ts'
 import { isRead } from '../schema.ts'
+import { formatSql, type Sql } from '../sql-text.ts'
 import { type Connection, isBusy, type SqlText } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
@@ -193,11 +194,13 @@ export class GroupCommit {
 
 const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForKeyShare', 'SkipLocked'])
 
+/** SQLite may plan a query again for each execution if it sees a bare parameter, which takes as long as reading a page. */
+const placeholder = () => '+?'
+
 /** Ignores row locks, because SQLite has only one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
-  /** SQLite may plan a query again for each execution if it sees a bare parameter, which takes as long as reading a page. */
   protected override getCurrentParameterPlaceholder(): string {
-    return '+?'
+    return placeholder()
   }
 
   protected override visitSelectModifier(node: SelectModifierNode): void {
@@ -206,3 +209,8 @@ class Compiler extends SqliteQueryCompiler {
 }
 
 export const compiledForSqlite = createCompiler(new Compiler())
+
+/** Returns the text and the parameters of a query. */
+export function formatForSqlite(query: Sql): SqlText {
+  return formatSql(query, placeholder)
+}

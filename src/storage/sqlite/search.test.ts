@@ -3,7 +3,6 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { sql } from 'kysely'
 import { firstPage } from '../../../test/first-page.ts'
 import {
   account,
@@ -21,8 +20,9 @@ import { resources, type SideColumn } from '../../resources.ts'
 import { listPage } from '../list.ts'
 import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
+import { sql } from '../sql-text.ts'
 import { Connection } from './connection.ts'
-import { compiledForSqlite } from './group-commit.ts'
+import { formatForSqlite } from './group-commit.ts'
 import { SqliteLists } from './search.ts'
 import { indexSome } from './search-index.ts'
 
@@ -38,7 +38,7 @@ let costs: Cost[] = []
 
 const lists = new SqliteLists(async (query, cost) => {
   costs.push(cost)
-  return connection.executeForValues(compiledForSqlite(query))
+  return connection.executeForValues(formatForSqlite(query))
 })
 
 before(async () => {
@@ -171,7 +171,7 @@ test('reads the index of the rarest filter', async () => {
   ]) {
     const listing = { ...base, of: listables.cards, filter, ranges: { plays: { from: 0 } } }
     const { source, cost } = await lists.plan(listing)
-    const { sql: text } = compiledForSqlite(sql`select 1 from ${source(listing).from}`)
+    const { sql: text } = formatForSqlite(sql`select 1 from ${source(listing).from}`)
     ok(text.includes('"cards_by_shelf_id"'), text)
     deepEqual(cost, 'search')
   }
@@ -231,7 +231,7 @@ test('skips the records before a deep page in indexes', async () => {
   const links: Listing<Row>['of'] = { table: 'links', columns: ['id'], ...resources.links }
   const plans: string[] = []
   const explained = new SqliteLists(async (query) => {
-    const { sql, parameters } = compiledForSqlite(query)
+    const { sql, parameters } = formatForSqlite(query)
     const plan = connection.execute<{ detail: string }>({ sql: `explain query plan ${sql}`, parameters })
     plans.push(...plan.map(({ detail }) => detail))
     return connection.executeForValues({ sql, parameters })
@@ -300,6 +300,20 @@ test('scans for a short term that many records of other accounts have, unless an
   deepEqual(await check({ ...base, search: ['vw', 'comb'] }), ['page', 'search', 'search', 'search'])
 })
 
+test('counts the candidates of each term up to a tenth of the records', async () => {
+  for (let n = 0; n < 50; n++) records.insertAscii(7, `term-${n}.tenth.example`)
+  indexAll()
+  const texts: string[] = []
+  const counting = new SqliteLists(async (query) => {
+    const { sql, parameters } = formatForSqlite(query)
+    texts.push(sql)
+    return connection.executeForValues({ sql, parameters })
+  })
+  const listing = { ...base, account: 7, search: ['term', '-12.tenth'] }
+  deepEqual(await listPage(counting, listing), records.page(listing))
+  deepEqual(texts[1]?.match(/limit \d+/g), ['limit 6', 'limit 6'])
+})
+
 test('counts at most ten thousand matches', async () => {
   const many = await listPage(lists, { ...base, search: ['many'] })
   deepEqual([many.total, many.totalIsExact], [10_000, true])
@@ -343,7 +357,7 @@ class Run {
   readonly #folder = new Folder()
   readonly #records = new Records(this.#folder, template.database)
   readonly #connection = new Connection(new DatabaseSync(this.#folder.database))
-  readonly #lists = new SqliteLists(async (query) => this.#connection.executeForValues(compiledForSqlite(query)))
+  readonly #lists = new SqliteLists(async (query) => this.#connection.executeForValues(formatForSqlite(query)))
 
   async take(step: Step): Promise<void> {
     if ('insert' in step) for (const each of step.insert) this.#records.insert(step.table, step.account, each)

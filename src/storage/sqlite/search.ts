@@ -2,9 +2,8 @@
  * Searches on SQLite: see `search-index.ts`. A search compares the records that the index lacks directly, so it sees every
  * committed write.
  */
-import { sql } from 'kysely'
 import { countQuery, storedCount } from '../list.ts'
-import { type AnyListing, all, buildFilters, countFilters, omitsArchived, type Sql } from '../list-filters.ts'
+import { type AnyListing, all, buildFilters, countFilters, omitsArchived } from '../list-filters.ts'
 import {
   buildSearch,
   type Cost,
@@ -17,20 +16,21 @@ import {
   type Source,
 } from '../list-sources.ts'
 import { countedMatches } from '../port.ts'
+import { type Sql, sql } from '../sql-text.ts'
 import { idBits, idOf, maxId, padding } from './search-index.ts'
 
 /** Terms of fewer characters have no trigram. */
 const trigramLength = 3
 /** Trigrams of a term that the index looks up. More find fewer candidates, but take longer. */
 const maxTrigrams = 16
-/** The most candidates whose texts are compared without looking for a better index. */
-const maxRare = 1_000
+/** The most candidates whose texts are compared without looking for a better index, also as a share of the account's records. */
+const [maxRare, maxRareShare] = [1_000, 0.1]
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
 /** Short terms are looked up among the records of all accounts if the account has a sixteenth as many as the highest id. */
 const minShare = 16
 const lastCharacter = '\u{10ffff}'
-const idle = { isBehind: false, isLarge: false }
+const idle = { isBehind: false, isLarge: false, rare: maxRare }
 
 export class SqliteLists implements ListEngine {
   readonly select: ListEngine['select']
@@ -55,7 +55,7 @@ export class SqliteLists implements ListEngine {
    */
   async plan(listing: AnyListing): Promise<Plan> {
     const { search } = listing
-    const { isBehind, isLarge } = await this.#state(listing)
+    const { isBehind, isLarge, rare: most } = await this.#state(listing)
     const long = search.filter((term) => isIndexable(listing, term))
     const short = search.filter((term) => isLarge && isShort(listing, term))
     const filters = listIndexes(this, listing)
@@ -67,7 +67,7 @@ export class SqliteLists implements ListEngine {
     // Counting candidates in a stale index would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
     const isChoice = parts.length > 1 || letters.length > 0
-    const rare = isChoice && (await this.#smallest(parts, maxRare, cost))
+    const rare = isChoice && (await this.#smallest(parts, most, cost))
     if (rare) return { ...rare, cost }
     // Without longer terms, letters are read once, because all accounts have them.
     const indexes = long.length === 0 ? filters : [...filters, ...letters, this.#searchIndex(listing, long)]
@@ -97,9 +97,9 @@ export class SqliteLists implements ListEngine {
   }
 
   /**
-   * Returns whether the index lacks many records, and whether the account has many compared with the highest id. Otherwise
-   * comparing every record is faster than looking up short terms among all accounts. The exact
-   * number of records would be a sum over all accounts.
+   * Returns whether the index lacks many records, whether the account has many compared with the highest id, and the most
+   * candidates of a rare term. If it has few, comparing every record is faster than looking up short terms among all accounts.
+   * The exact number of records would be a sum over all accounts.
    */
   async #state(listing: AnyListing): Promise<typeof idle> {
     const { of, account, search } = listing
@@ -107,18 +107,22 @@ export class SqliteLists implements ListEngine {
     const pending = { from: sql`search_changes`, where: [isPending(of.table, matchRange(account))] }
     const own = sql`select total from record_counts where account_id = ${account} and resource = ${sql.lit(of.table)}`
     const [row = []] = await this.select(
-      sql`select (${countQuery(pending, maxBacklog + 1)}), (${own}), (select max(id) from ${sql.table(of.table)})`,
+      sql`select (${countQuery(pending, maxBacklog + 1)}), (${own}), (select max(id) from ${sql.ref(of.table)})`,
       'page',
     )
     const [backlog, total, all] = row.map(Number)
-    return { isBehind: Number(backlog) > maxBacklog, isLarge: Number(total) * minShare >= Number(all) }
+    return {
+      isBehind: Number(backlog) > maxBacklog,
+      isLarge: Number(total) * minShare >= Number(all),
+      rare: Math.min(maxRare, Math.ceil(Number(total) * maxRareShare)),
+    }
   }
 
   /** Returns the index of records that have these terms of the search. */
   #searchIndex(listing: AnyListing, terms: readonly string[]): Index {
     const isExact = (term: string) => terms.length <= maxTrigrams && terms.includes(term) && isTrigram(listing, term)
     const compared = listing.search.filter((term) => !isExact(term))
-    const index = sql.table(`${listing.of.table}_search`)
+    const index = sql.ref(`${listing.of.table}_search`)
     const found = sql`select rowid as document from ${index} where ${index} match ${buildMatch(listing, terms)}`
     return this.#createIndex(listing, found, sql`rowid`, compared)
   }
@@ -126,7 +130,7 @@ export class SqliteLists implements ListEngine {
   /** Returns the index of records with a term of one or two characters, which starts one of their trigrams. */
   #shortIndex(listing: AnyListing, term: string): Index {
     const end = term + lastCharacter.repeat(trigramLength - [...term].length)
-    const from = sql.table(`${listing.of.table}_terms`)
+    const from = sql.ref(`${listing.of.table}_terms`)
     const startsTrigram = sql`term >= ${term} and term <= ${end}`
     const found = sql`select distinct doc as document from ${from}
       where ${startsTrigram} and col in (${sql.join(listing.searchIn)})`
@@ -142,10 +146,12 @@ export class SqliteLists implements ListEngine {
       const candidates = this.#withPending(each, found, document)
       const where = [...buildFilters(each), ...buildSearch(this, { ...each, search: compared })]
       if (where.length === 0) return candidates
-      const from = sql`${candidates.from} cross join ${sql.table(each.of.table)} on id = ${sql.raw(idOf)}`
+      const from = sql`${candidates.from} cross join ${sql.ref(each.of.table)} on id = ${sql.raw(idOf)}`
       return { ...candidates, from, where }
     }
-    return { source, isSorted: true, entries: this.#withPending({ ...listing, after: null }, found, document) }
+    // Without pending records, which are few, the size is exact enough for a choice.
+    const entries = { from: sql`(${found} and ${document} ${matchRange(listing.account)}) as candidates`, where: [] }
+    return { source, isSorted: true, entries }
   }
 
   /** Returns the documents that a query has found in the index, and the pending records that match. */
@@ -156,7 +162,7 @@ export class SqliteLists implements ListEngine {
     const matches = sql`
       ${found} and ${document} ${range} and ${document} not in (select document from search_changes where ${pending})
       union all
-      select document from search_changes cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}
+      select document from search_changes cross join ${sql.ref(of.table)} on id = ${sql.raw(idOf)}
         where ${all([pending, sql`account_id = ${account}`, ...buildSearch(this, listing)])}`
     return { from: sql`(${matches}) as matches`, id: sql.raw(idOf), sortedBy: sql`document`, where: [] }
   }

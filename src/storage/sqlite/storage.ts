@@ -1,6 +1,5 @@
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { OperationNodeSource } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { type ChangeRow, changedOnSqlite, prunedBatchSize, prunedOnSqlite, toChanges } from '../changes.ts'
@@ -20,8 +19,8 @@ import type {
   Values,
 } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
-import { Connection, openDatabase } from './connection.ts'
-import { compiledForSqlite, GroupCommit } from './group-commit.ts'
+import { Connection, openDatabase, type SqlText } from './connection.ts'
+import { compiledForSqlite, formatForSqlite, GroupCommit } from './group-commit.ts'
 import { BatchReader, Readers } from './readers.ts'
 import { SqliteLists } from './search.ts'
 import type { IndexedTables } from './search-index.ts'
@@ -62,12 +61,12 @@ export class SqliteStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const lists = new SqliteLists((query, cost) => this.#select(query, cost, listing.account))
+    const lists = new SqliteLists((query, cost) => this.#select(formatForSqlite(query), cost, listing.account))
     return listPage(lists, listing)
   }
 
   scan(account: number, query: Query<unknown>): Promise<Values[]> {
-    return this.#select(query, 'scan', account)
+    return this.#select(compiledForSqlite(query), 'scan', account)
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -136,12 +135,11 @@ export class SqliteStorage implements Storage {
     throw databaseUnavailable(new Error(`The database file ${this.#path} was deleted or replaced.`))
   }
 
-  async #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
-    const compiled = compiledForSqlite(query)
+  async #select(query: SqlText, cost: Cost, account: number): Promise<Values[]> {
     if (cost === 'page' || cost === 'count')
-      return this.#reader.read((connection) => connection.executeForValues(compiled))
+      return this.#reader.read((connection) => connection.executeForValues(query))
     try {
-      return await this.#readers.select(cost, compiled, account)
+      return await this.#readers.select(cost, query, account)
     } catch (error) {
       // Errors of worker threads have not passed a connection of this thread.
       throw this.#condition.noted(error)
