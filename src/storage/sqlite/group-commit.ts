@@ -4,7 +4,6 @@ import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { createCompiler } from '../compiler.ts'
 import { createTransaction, type Meter, type Transaction } from '../port.ts'
-import { isRead } from '../schema.ts'
 import { formatSql, type Sql } from '../sql-text.ts'
 import { type Connection, isBusy, type SqlText } from './connection.ts'
 
@@ -30,10 +29,9 @@ interface QueuedWrite {
 }
 
 /**
- * Commits all waiting transactions together, because the disk flush of a commit costs far more than the statements. If one of
- * them fails after it has written, all run again with a savepoint each, so its failure does not affect the others. Savepoints
- * copy every page before it changes, which takes a tenth of a store. Waiting for the lock of another process does not block the
- * event loop.
+ * Commits all waiting transactions together, because the disk flush of a commit costs far more than the statements. Each of
+ * several transactions has its own savepoint, so its failure does not affect the others. Waiting for the lock of another process
+ * does not block the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -54,17 +52,11 @@ export class GroupCommit {
   #running: Promise<void> | undefined
   /** The highest id of each table that the running commit has read or returned. */
   readonly #highestIds = new Map<string, number>()
-  /** Whether the running transaction has run a statement that writes. */
-  #hasWritten = false
 
   constructor(connection: Connection, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
     this.#transaction = createTransaction(
-      async (query) => {
-        const compiled = compiledForSqlite(query)
-        this.#hasWritten ||= !isRead(compiled.query)
-        return connection.execute(compiled)
-      },
+      async (query) => connection.execute(compiledForSqlite(query)),
       async (table, count) => this.#newIds(table, count),
     )
     this.#lockTimeoutMs = lockTimeoutMs
@@ -117,7 +109,7 @@ export class GroupCommit {
   }
 
   /** Returns functions that settle the writes. Throws if the commit fails. */
-  async #commit(group: readonly QueuedWrite[], hasSavepoints = false): Promise<(() => void)[]> {
+  async #commit(group: readonly QueuedWrite[]): Promise<(() => void)[]> {
     const { database } = this.#connection
     const start = performance.now()
     // Time in the queue counts toward the lock timeout.
@@ -125,16 +117,10 @@ export class GroupCommit {
     this.#highestIds.clear()
     try {
       const settled: (() => void)[] = []
-      for (const write of group) {
-        const { settle, isPartial } = await this.#runOne(write, hasSavepoints)
-        settled.push(settle)
-        if (!isPartial) continue
-        database.exec('rollback')
-        if (group.length === 1) return settled
-        await nextTick()
-        return this.#commit(group, true)
-      }
-      database.exec('commit')
+      // A savepoint copies every page before it changes. If the only transaction fails, all is rolled back.
+      const hasSavepoints = group.length > 1
+      for (const write of group) settled.push(await this.#runOne(write, hasSavepoints))
+      if (database.isTransaction) database.exec('commit')
       this.#seconds.add((performance.now() - start) / 1000)
       this.#sizes.add(group.length)
       return settled
@@ -170,24 +156,20 @@ export class GroupCommit {
     }
   }
 
-  /**
-   * Returns how to settle a write, and whether it has failed and its changes are still there. Throws only if the error ended the
-   * transaction of the whole group, as a full disk does.
-   */
-  async #runOne({ run, isSingleStatement, resolve, reject }: QueuedWrite, hasSavepoints: boolean) {
+  /** Throws only if the error ended the transaction of the whole group, as a full disk does. */
+  async #runOne({ run, isSingleStatement, resolve, reject }: QueuedWrite, hasSavepoints: boolean): Promise<() => void> {
     const { database } = this.#connection
     const needsSavepoint = hasSavepoints && !isSingleStatement
-    this.#hasWritten = false
     try {
       if (needsSavepoint) this.#connection.execute(savepoint)
       const value = await run()
       if (needsSavepoint) this.#connection.execute(release)
-      return { settle: () => resolve(value), isPartial: false }
+      return () => resolve(value)
     } catch (error) {
       if (!database.isTransaction) throw error
       if (needsSavepoint) database.exec('rollback to work; release work')
-      const isPartial = this.#hasWritten && !needsSavepoint && !isSingleStatement
-      return { settle: () => reject(error), isPartial }
+      else if (!isSingleStatement) database.exec('rollback')
+      return () => reject(error)
     }
   }
 }
