@@ -111,7 +111,11 @@ function caseVerdicts(
     ...(postgres ? [] : atLeast(targets.minCpuRatio[name], cpuRatio, `${what}: CPU ratio`)),
     ...atMost(targets.maxP99Ratio[name], waymark.p99 / raw.p99, `${what}: p99 of raw`),
     // A tick of the raw server of this length shows that other processes keep the machine busy.
-    ...atMost(Math.max(targets.maxTickMs, tick.raw), tick.waymark, `${what}: event-loop tick ms`),
+    ...atMost(
+      Math.max(targets.maxTickResponses, (1_000 * tick.raw) / raw.cpu),
+      (1_000 * tick.waymark) / raw.cpu,
+      `${what}: event-loop tick in raw responses`,
+    ),
   ]
 }
 
