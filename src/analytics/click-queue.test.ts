@@ -306,14 +306,14 @@ test('ends a flush if visits are merged meanwhile, without writing empty batches
   const write = async (_: number, visits: readonly Visit[]) => {
     // This visit makes the queue merge ten visits of one link.
     if (sizes.length === 0) queue.add(visit(0))
-    if (sizes.push(visits.length) > 15) throw away
+    if (sizes.push(visits.length) > 27) throw away
     return true
   }
   const queue = new ClickQueue({ ...writing(), write }, assert.ifError, { maxVisits: 1_000 })
-  // 12,000 counts are taken from the queue together.
-  for (let n = 1; n <= 14_000; n++) queue.add(visit(Math.max(0, 13_000 - n)))
+  // 24,000 counts are taken from the queue together.
+  for (let n = 1; n <= 26_000; n++) queue.add(visit(Math.max(0, 25_000 - n)))
   await queue.flush()
-  assert.deepEqual([sizes, meterOf(queue, 'unwritten')], [[...Array(12).fill(1_000), 1_991], 0])
+  assert.deepEqual([sizes, meterOf(queue, 'unwritten')], [[...Array(24).fill(1_000), 1_991], 0])
 })
 
 test('stops without a database and reports unwritten clicks', async () => {

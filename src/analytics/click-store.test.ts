@@ -181,3 +181,24 @@ test('uses one salt per day on all nodes', async (t) => {
   )
   assert.equal((await keptVisitors(storage)).length, 2)
 })
+
+test('adds clicks to days in memory that a transaction left unstored, or another process has changed', async (t) => {
+  const { storage, links, first, second, maintenance } = await newPlace((work) => t.after(work))
+  const [one = 0] = links
+  const people = async () => (await keptDays(storage)).map(({ facts }) => sumsOf(facts).people)
+  await first.write(1, [click(one)])
+  await first.write(2, [click(one)])
+  const fail = () => {
+    throw new Error('The sink fails.')
+  }
+  await assert.rejects(first.write(3, [click(one)], fail), { message: 'The sink fails.' })
+  assert.deepEqual(await people(), [2, 2, 2])
+  await first.write(3, [click(one)])
+  await second.write(1, [click(one)])
+  assert.deepEqual(await people(), [4, 4, 4])
+  await first.write(4, [click(one), click(one)])
+  assert.deepEqual(await people(), [6, 6, 6])
+  await maintenance.deleteDaysBefore(Math.ceil(noon / dayMs))
+  await first.write(5, [click(one)])
+  assert.deepEqual(await people(), [1, 1, 1])
+})

@@ -1,22 +1,15 @@
 import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { CachedQuery, clickLevels, query, type Row, valueById } from '../storage/schema.ts'
-import {
-  addDay,
-  addPeople,
-  type DayFacts,
-  emptyDay,
-  ensureHour,
-  type FactDimension,
-  factDimensions,
-  shareForGroups,
-} from './day.ts'
+import { addDay, addPeople, type DayFacts, emptyDay, ensureHour, type FactDimension, factDimensions } from './day.ts'
 import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
 import { ensureSalts } from './salts.ts'
 import {
   type Day,
   type DayKey,
   Days,
+  DecodedDays,
+  formatKey,
   groupKeys,
   type LinkTotals,
   lockAccounts,
@@ -65,6 +58,7 @@ const counters = { person: 'people', bot: 'bots', preview: 'previews' } as const
 export class ClickStore {
   readonly #database: BatchWriter
   readonly #process: string
+  readonly #decoded = new DecodedDays()
 
   /** `process` identifies this process among all that ever wrote to the database. */
   constructor(database: BatchWriter, process: string) {
@@ -94,7 +88,7 @@ export class ClickStore {
         for (const id of missing) returning.add(id)
         if (missing.length > 0) return 'again'
         if (!(await noteBatch(tx, this.#process, batch))) return null
-        return count(tx, clicks, links, onCounted, (click, link) => !isForgotten(click, link))
+        return this.#count(tx, clicks, links, onCounted, (click, link) => !isForgotten(click, link))
       })
       if (counted !== 'again') return counted
     }
@@ -107,34 +101,34 @@ export class ClickStore {
     return this.#database.write(async (tx) => {
       const isLeft = (_: Click, { clicks, clicks_limit }: LinkTotals) => clicks_limit !== null && clicks < clicks_limit
       const links = await lockTotalsOfAnyAccount(tx, [click.link])
-      return (await count(tx, [click], links, onCounted, isLeft)).length > 0
+      return (await this.#count(tx, [click], links, onCounted, isLeft)).length > 0
     })
   }
-}
 
-async function count(
-  tx: Db,
-  clicks: readonly Click[],
-  links: ReadonlyMap<number, LinkTotals>,
-  onCounted: OnCounted,
-  mayCount: (click: Click, link: LinkTotals) => boolean,
-): Promise<CountedClick[]> {
-  const counted: CountedClick[] = []
-  for (const click of clicks) {
-    const link = links.get(click.link)
-    if (link !== undefined && mayCount(click, link)) {
-      // The start of an hour in UTC can be in another hour elsewhere, so this needs the time of a private visit.
-      const at = calendarOf(link.time_zones).hourAt(click.seenMs ?? click.atMs)
-      counted.push({ click, link, at, isFirst: false })
+  async #count(
+    tx: Db,
+    clicks: readonly Click[],
+    links: ReadonlyMap<number, LinkTotals>,
+    onCounted: OnCounted,
+    mayCount: (click: Click, link: LinkTotals) => boolean,
+  ): Promise<CountedClick[]> {
+    const counted: CountedClick[] = []
+    for (const click of clicks) {
+      const link = links.get(click.link)
+      if (link !== undefined && mayCount(click, link)) {
+        // The start of an hour in UTC can be in another hour elsewhere, so this needs the time of a private visit.
+        const at = calendarOf(link.time_zones).hourAt(click.seenMs ?? click.atMs)
+        counted.push({ click, link, at, isFirst: false })
+      }
     }
+    if (counted.length === 0) return []
+    await markFirstVisits(tx, counted)
+    await addToDays(tx, counted, this.#decoded)
+    await addToTotals(tx, counted)
+    await addToAddresses(tx, counted)
+    onCounted(counted)
+    return counted
   }
-  if (counted.length === 0) return []
-  await markFirstVisits(tx, counted)
-  await addToDays(tx, counted)
-  await addToTotals(tx, counted)
-  await addToAddresses(tx, counted)
-  onCounted(counted)
-  return counted
 }
 
 /** Returns whether the link's clicks were deleted after the visit, which was still in the memory of a process. */
@@ -207,27 +201,24 @@ function ascending(a: number, b: number): number {
 }
 
 /** Adds clicks to all days that include them: link, domain, space and account. */
-async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
+async function addToDays(tx: Db, clicks: readonly CountedClick[], decoded: DecodedDays): Promise<void> {
   const links = groupByLinkDay(clicks)
   const totals = new Map(links.map(({ link }) => [link.link_id, link]))
   const accounts = links.map(({ link }) => link.account_id)
   const cursors = await lockAccounts(tx, accounts)
   const groups = new Map<string, GroupDay>()
+  const open = () => new Days(tx, decoded)
   const save = (days: Days) => days.save(cursors, totals)
-  await changeDays(tx, save, links, (day, { link, clicks: own }) => {
+  const ensureGroup = (key: DayKey) => groups.getOrInsertComputed(formatKey(key), () => ({ key, facts: emptyDay() }))
+  await changeDays(open, save, links, (day, { link, clicks: own }) => {
     if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain_id, space: link.space_id })
-    const facts = emptyDay()
-    for (const each of own) addClick(facts, each)
-    addDay(day.facts, facts)
-    const share = shareForGroups(facts, link.link_id)
-    for (const key of groupKeys(link, day)) {
-      const name = `${key.level} ${key.day} ${key.id}`
-      const group = groups.get(name) ?? { key, facts: emptyDay() }
-      groups.set(name, group)
-      addDay(group.facts, share)
+    const added = groupKeys(link, day).map(ensureGroup)
+    for (const each of own) {
+      addClick(day.facts, each)
+      for (const { facts } of added) addClick(facts, each, link.link_id)
     }
   })
-  await changeDays(tx, save, [...groups.values()], (day, { facts }) => addDay(day.facts, facts))
+  await changeDays(open, save, [...groups.values()], (day, { facts }) => addDay(day.facts, facts))
 }
 
 /** A day of a link, and its clicks in a batch. */
@@ -257,29 +248,34 @@ function groupByLinkDay(clicks: readonly CountedClick[]): LinkDay[] {
 
 /** Reads, changes and stores days in the order of the table, a bounded number at a time. */
 async function changeDays<Added extends { readonly key: DayKey }>(
-  tx: Db,
+  open: () => Days,
   save: (days: Days) => Promise<void>,
   changed: readonly Added[],
   change: (day: Day, added: Added) => void,
 ): Promise<void> {
   const sorted = changed.toSorted(({ key: a }, { key: b }) => a.level - b.level || a.day - b.day || a.id - b.id)
   for (const some of parts(sorted, daysInMemory)) {
-    const days = new Days(tx)
+    const days = open()
     const read = await days.read(some.map(({ key }) => key))
     for (const [at, added] of some.entries()) change(read[at] as Day, added)
     await save(days)
   }
 }
 
-function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick): void {
+/** Adds a click to a day of its link, or of a group if `link` is given. */
+function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick, link?: number): void {
+  const { breakdowns } = facts
   const counts = ensureHour(facts, at.hour)
   counts[counters[click.class]] += click.count
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1
+  const isGroup = link !== undefined
   for (const dimension of factDimensions) {
-    addPeople(facts.breakdowns[dimension], click.facts?.[dimension] ?? null, click.count)
+    const value = isGroup && dimension === 'rules' ? null : (click.facts?.[dimension] ?? null)
+    addPeople(breakdowns[dimension], value, click.count)
   }
-  addPeople(facts.breakdowns.addresses, click.addressId ?? null, click.count)
+  addPeople(breakdowns.addresses, isGroup ? null : (click.addressId ?? null), click.count)
+  if (isGroup) addPeople(breakdowns.links, link, click.count)
 }
 
 /** Addresses that one statement changes. */

@@ -1,4 +1,5 @@
 /** One day of clicks for a link, domain, space or account, and its stored JSON. Pure. */
+import { memoized } from '../lib/lru-cache.ts'
 
 /**
  * Dimensions of human clicks, in the order of the stored JSON. Add new ones at the end. Link days have no `links`. Only link
@@ -66,8 +67,9 @@ export const maxValues = 200
 
 /** Returns a day without clicks. */
 export function emptyDay(): DayFacts {
-  const breakdowns = dimensions.map((dimension): [Dimension, Breakdown] => [dimension, new Map()])
-  return { hours: new Map(), breakdowns: Object.fromEntries(breakdowns) as Record<Dimension, Breakdown> }
+  const breakdowns = {} as Record<Dimension, Breakdown>
+  for (const dimension of dimensions) breakdowns[dimension] = new Map()
+  return { hours: new Map(), breakdowns }
 }
 
 /** Returns counts of zero. */
@@ -92,8 +94,10 @@ export function sumHours({ hours }: Pick<DayFacts, 'hours'>): HourCounts {
 }
 
 /** Returns the human clicks of all hours. */
-export function countPeople(day: Pick<DayFacts, 'hours'>): number {
-  return sumHours(day).people
+export function countPeople({ hours }: Pick<DayFacts, 'hours'>): number {
+  let sum = 0
+  for (const { people } of hours.values()) sum += people
+  return sum
 }
 
 /** Returns the human clicks of all values. */
@@ -192,10 +196,12 @@ function mergeRarest(breakdown: Breakdown): void {
 
 /** Returns the values other than null and `other`, the rarest first. Chance orders values with the same clicks. */
 function byRarity(breakdown: Breakdown): Value[] {
-  const named = [...breakdown.keys()].filter((value) => value !== null && value !== other)
-  const chances = new Map<Value, number>(named.map((value) => [value, Math.random()]))
-  const rarity = (value: Value) => (breakdown.get(value) as number) + (chances.get(value) as number)
-  return named.sort((a, b) => rarity(a) - rarity(b))
+  const named = [...breakdown].filter(([value]) => value !== null && value !== other)
+  const ranked = named.map(([value, people]): { value: Value; rarity: number } => ({
+    value,
+    rarity: people + Math.random(),
+  }))
+  return ranked.sort((a, b) => a.rarity - b.rarity).map(({ value }) => value)
 }
 
 /** A stored day: its totals, and two JSON texts. */
@@ -214,7 +220,7 @@ const [unknownKey, otherKey] = ['', '…']
 /** Returns the day's columns. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
-  const lists = dimensions.map((each) => encodeBreakdown(stored(each, breakdowns[each])))
+  const lists = dimensions.map((each) => encodeBreakdown(breakdowns[each], sparseDimensions.includes(each)))
   while (lists.at(-1) === '{}') lists.pop()
   return {
     ...shownCounts(sumHours({ hours })),
@@ -223,19 +229,27 @@ export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   }
 }
 
-function stored(dimension: Dimension, breakdown: Breakdown): Breakdown {
-  if (!sparseDimensions.includes(dimension)) return breakdown
-  return new Map([...breakdown].filter(([value]) => value !== null))
-}
-
 function encodeCounts({ people, unique, bots, previews }: HourCounts): string {
   if (previews > 0) return `${people},${unique},${bots},${previews}`
   return bots > 0 ? `${people},${unique},${bots}` : `${people},${unique}`
 }
 
-function encodeBreakdown(breakdown: Breakdown): string {
-  return `{${sortedValues(breakdown).map(([value, people]) => `${JSON.stringify(encodeValue(value))}:${people}`)}}`
+function encodeBreakdown(breakdown: Breakdown, isSparse: boolean): string {
+  let members = ''
+  const add = (people: number, value: Value) => {
+    if (value !== null || !isSparse) members += `${members === '' ? '' : ','}${encodeKey(value)}:${people}`
+  }
+  // Most have one value, and entries of a map cost more than the rest.
+  if (breakdown.size < 2) breakdown.forEach(add)
+  else for (const [value, people] of sortedValues(breakdown)) add(people, value)
+  return `{${members}}`
 }
+
+function encodeKey(value: Value): string {
+  return typeof value === 'number' ? `"${value}"` : quote(encodeValue(value))
+}
+
+const quote = memoized((text) => JSON.stringify(text))
 
 /** Returns the key of a value in the JSON of its dimension. */
 export function encodeValue(value: Value): string {
@@ -252,8 +266,9 @@ export function sortedValues(breakdown: Breakdown): [Value, number][] {
   return values.sort(([a, some], [b, more]) => more - some || (String(a) < String(b) ? -1 : 1))
 }
 
-/** Returns the day of its JSON, as the contents of an empty day. */
-export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): DayFacts {
+/** Returns the day of its JSON. */
+export function decodeDay({ hours, breakdowns }: DayJson): DayFacts {
+  const facts = emptyDay()
   for (const [hour, counts] of decodeHours(JSON.parse(hours))) facts.hours.set(hour, counts)
   const parsed: readonly JsonBreakdown[] = JSON.parse(breakdowns)
   for (const [at, dimension] of dimensions.entries()) {

@@ -3,9 +3,10 @@
  * account's lock covers all its days. Transactions that delete or move several links may lock their totals in another
  * order. Then one of them is repeated.
  */
+import { LruCache } from '../lib/lru-cache.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { CachedQuery, type ClickLevel, clickLevels, excluded, query, type Row } from '../storage/schema.ts'
-import { countPeople, type DayFacts, decodeDay, emptyDay, encodeDay, limitValues } from './day.ts'
+import { countPeople, type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues } from './day.ts'
 
 export interface DayKey {
   readonly account: number
@@ -28,51 +29,66 @@ export interface LinkTotals extends Omit<Row<'link_clicks'>, 'clicked_ms'> {
   readonly time_zones: string
 }
 
-const linksWithLimit = query.selectFrom('links').select(['id', 'clicks_limit']).where('clicks_limit', 'is not', null)
-
-const linkTotals = query
-  .selectFrom('link_clicks')
-  .select(['link_id', 'account_id', 'domain_id', 'space_id', 'clicks', 'bots', 'previews'])
-  .select(['clicks_30d', 'last_clicked_ms', 'forgotten_ms'])
-  .select(({ selectFrom }) =>
-    selectFrom('accounts')
-      .whereRef('accounts.id', '=', 'link_clicks.account_id')
-      .select('accounts.time_zones')
-      .as('time_zones'),
-  )
-
 /** Locks the account's links with these ids. */
 export function lockTotals(tx: Db, account: number, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
-  const limited = linksWithLimit.where('account_id', '=', account)
-  return lockThese(tx, ids, limited, linkTotals.where('account_id', '=', account))
+  return lockThese(tx, ids, [account])
 }
 
 /** Locks the links with these ids, for visits and maintenance. Use `lockTotals` if a caller provides the ids. */
 export function lockTotalsOfAnyAccount(tx: Db, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
-  return lockThese(tx, ids, linksWithLimit, linkTotals)
+  return lockThese(tx, ids, [])
 }
 
-async function lockThese(
-  tx: Db,
-  ids: Iterable<number>,
-  limited: typeof linksWithLimit,
-  totals: typeof linkTotals,
-): Promise<Map<number, LinkTotals>> {
+/** Locks links of these accounts, or of any account if there are none. */
+async function lockThese(tx: Db, ids: Iterable<number>, accounts: readonly number[]): Promise<Map<number, LinkTotals>> {
   const sorted = [...new Set(ids)].sort((a, b) => a - b)
   const limits = new Map<number, number>()
   for (const some of parts(sorted)) {
-    const locked = limited.where('id', 'in', some).orderBy('id').forUpdate()
-    for (const { id, clicks_limit } of await tx.execute(locked)) limits.set(id, Number(clicks_limit))
+    for (const { id, clicks_limit } of await tx.execute(limitsLocked(some, accounts)))
+      limits.set(id, Number(clicks_limit))
   }
   const links = new Map<number, LinkTotals>()
   for (const some of parts(sorted)) {
-    const locked = totals.where('link_id', 'in', some).orderBy('link_id').forUpdate()
-    for (const row of await tx.execute(locked)) {
+    for (const row of await tx.execute(totalsLocked(some, accounts))) {
       const clicks_limit = limits.get(row.link_id) ?? null
       links.set(row.link_id, { ...row, time_zones: row.time_zones as string, clicks_limit })
     }
   }
   return links
+}
+
+function limitsLocked(ids: readonly number[], accounts: readonly number[]) {
+  const build = () =>
+    query
+      .selectFrom('links')
+      .select(['id', 'clicks_limit'])
+      .where('clicks_limit', 'is not', null)
+      .where('id', 'in', ids)
+      .$if(accounts.length > 0, (own) => own.where('account_id', 'in', accounts))
+      .orderBy('id')
+      .forUpdate()
+  const shape = `limits of ${ids.length} links, ${accounts.length}`
+  return new CachedQuery<Pick<Row<'links'>, 'id' | 'clicks_limit'>>(shape, [...ids, ...accounts], build)
+}
+
+function totalsLocked(ids: readonly number[], accounts: readonly number[]) {
+  const build = () =>
+    query
+      .selectFrom('link_clicks')
+      .select(['link_id', 'account_id', 'domain_id', 'space_id', 'clicks', 'bots', 'previews'])
+      .select(['clicks_30d', 'last_clicked_ms', 'forgotten_ms'])
+      .select(({ selectFrom }) =>
+        selectFrom('accounts')
+          .whereRef('accounts.id', '=', 'link_clicks.account_id')
+          .select('accounts.time_zones')
+          .as('time_zones'),
+      )
+      .where('link_id', 'in', ids)
+      .$if(accounts.length > 0, (own) => own.where('account_id', 'in', accounts))
+      .orderBy('link_id')
+      .forUpdate()
+  const shape = `totals of ${ids.length} links, ${accounts.length}`
+  return new CachedQuery<Omit<LinkTotals, 'clicks_limit'>>(shape, [...ids, ...accounts], build)
 }
 
 export type SavedTotals = Omit<Row<'link_clicks'>, 'space_id' | 'forgotten_ms' | 'clicked_ms'>
@@ -127,11 +143,19 @@ export type RecentCursors = ReadonlyMap<number, RecentCursor>
 export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<RecentCursors> {
   const cursors = new Map<number, RecentCursor>()
   for (const some of parts([...new Set(ids)].sort((a, b) => a - b))) {
-    const accounts = query
-      .selectFrom('accounts')
-      .select(['id as account', 'recent_day as day', 'recent_scope as level', 'recent_id as id'])
-      .where('id', 'in', some)
-    for (const { account, ...cursor } of await tx.execute(accounts.orderBy('id').forNoKeyUpdate())) {
+    const accounts = () =>
+      query
+        .selectFrom('accounts')
+        .select(['id as account', 'recent_day as day', 'recent_scope as level', 'recent_id as id'])
+        .where('id', 'in', some)
+        .orderBy('id')
+        .forNoKeyUpdate()
+    const locked = new CachedQuery<RecentCursor & { readonly account: number }>(
+      `${some.length} accounts`,
+      some,
+      accounts,
+    )
+    for (const { account, ...cursor } of await tx.execute(locked)) {
       cursors.set(account, cursor)
     }
   }
@@ -160,30 +184,59 @@ export async function addToRecent(tx: Db, level: 1 | 2, changes: ReadonlyMap<num
   }
 }
 
+/** The memory of `DecodedDays` in bytes: about 2,000 usual days, or 80 full ones. */
+const maxDecodedBytes = 8_000_000
+
+interface DecodedDay extends DayJson {
+  readonly facts: DayFacts
+}
+
+/**
+ * Stored days in memory, decoded. A day is used only if the database has the same JSON, so it does not matter who has
+ * changed it, or whether the transaction that stored it was committed.
+ */
+export class DecodedDays {
+  readonly #days = new LruCache<string, DecodedDay>(maxDecodedBytes)
+
+  /** Decodes a stored day. Removes it from memory, because the caller may change it. */
+  take(name: string, row: DayJson): DayFacts {
+    const known = this.#days.get(name)
+    if (known === undefined) return decodeDay(row)
+    this.#days.delete(name)
+    return known.hours === row.hours && known.breakdowns === row.breakdowns ? known.facts : decodeDay(row)
+  }
+
+  /** Remembers the facts that were encoded as this JSON. The caller must not change them afterwards. */
+  add(name: string, { hours, breakdowns }: DayJson, facts: DayFacts): void {
+    this.#days.set(name, { hours, breakdowns, facts }, 3_000 + 5 * (hours.length + breakdowns.length))
+  }
+}
+
 /** Days that one statement stores. */
 const storedTogether = 64
 
 /** The days that a transaction reads, changes and stores. */
 export class Days {
   readonly #tx: Db
+  readonly #decoded: DecodedDays
   readonly #days = new Map<string, Day>()
   /** The stored human clicks, by `formatKey` the day. */
   readonly #people = new Map<string, number>()
 
-  constructor(tx: Db) {
+  constructor(tx: Db, decoded = new DecodedDays()) {
     this.#tx = tx
+    this.#decoded = decoded
   }
 
   /** Returns the days with these keys, in their order. Days that are not stored are empty. */
   async read(keys: readonly DayKey[]): Promise<Day[]> {
-    // Days without a row stay as they are created here: empty.
     const unread = keys.filter((key) => !this.#days.has(formatKey(key)))
-    for (const key of unread) this.#days.set(formatKey(key), { ...key, domain: null, space: null, facts: emptyDay() })
     for (const group of Map.groupBy(unread, ({ level, day }) => `${level} ${day}`).values()) {
-      const ids = [...new Set(group.map(({ id }) => id))].sort((a, b) => a - b)
-      for (const some of parts(ids)) await this.#readSome(group[0] as DayKey, some)
+      const unique = [...new Map(group.map((key) => [key.id, key])).values()]
+      for (const some of parts(unique.sort((a, b) => a.id - b.id))) await this.#readSome(some)
     }
-    return keys.map((key) => this.#days.get(formatKey(key)) as Day)
+    const emptyOne = (key: DayKey): Day => ({ ...key, domain: null, space: null, facts: emptyDay() })
+    return keys.map((key) => this.#days.getOrInsertComputed(formatKey(key), () => emptyOne(key)))
   }
 
   /**
@@ -198,7 +251,11 @@ export class Days {
       const rows: Row<'click_days'>[] = []
       for (const { level, day, id, domain, space, facts } of some) {
         limitValues(facts)
-        rows.push({ scope: level, day, id, domain_id: domain, space_id: space, ...encodeDay(facts) })
+        const json = encodeDay(facts)
+        rows.push({ scope: level, day, id, domain_id: domain, space_id: space, ...json })
+        const name = formatKey({ level, day, id })
+        // Most days with few clicks are not changed again.
+        if (this.#people.has(name)) this.#decoded.add(name, json, facts)
       }
       await this.#tx.execute(daysSaved(rows))
     }
@@ -226,22 +283,31 @@ export class Days {
     await addToRecent(this.#tx, clickLevels.space, groups[clickLevels.space])
   }
 
-  async #readSome({ level, day }: DayKey, ids: readonly number[]): Promise<void> {
-    const stored = query
+  /** Reads days with the same level and day. */
+  async #readSome(keys: readonly DayKey[]): Promise<void> {
+    const { level, day } = keys[0] as DayKey
+    const accounts = new Map(keys.map(({ id, account }) => [id, account]))
+    for (const row of await this.#tx.execute(daysLocked(level, day, [...accounts.keys()]))) {
+      const { id, domain_id: domain, space_id: space } = row
+      const name = formatKey({ level, day, id })
+      const facts = this.#decoded.take(name, row)
+      this.#days.set(name, { account: accounts.get(id) as number, level, day, id, domain, space, facts })
+      this.#people.set(name, row.clicks)
+    }
+  }
+}
+
+function daysLocked(level: ClickLevel, day: number, ids: readonly number[]): CachedQuery<Row<'click_days'>> {
+  return new CachedQuery(`${ids.length} stored days`, [level, day, ...ids], () =>
+    query
       .selectFrom('click_days')
       .selectAll()
       .where('scope', '=', level)
       .where('day', '=', day)
       .where('id', 'in', ids)
-    for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
-      const name = formatKey({ level, day, id: row.id })
-      const found = this.#days.get(name) as Day
-      found.domain = row.domain_id
-      found.space = row.space_id
-      decodeDay(row, found.facts)
-      this.#people.set(name, row.clicks)
-    }
-  }
+      .orderBy('id')
+      .forUpdate(),
+  )
 }
 
 function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
@@ -255,7 +321,8 @@ function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
 
 const changedColumns = ['domain_id', 'space_id', 'clicks', 'unique_clicks', 'bots', 'previews', 'hours', 'breakdowns']
 
-function formatKey({ level, day, id }: Omit<DayKey, 'account'>): string {
+/** Returns a text that identifies a day. */
+export function formatKey({ level, day, id }: Omit<DayKey, 'account'>): string {
   return `${level} ${day} ${id}`
 }
 
