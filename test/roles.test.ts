@@ -112,7 +112,8 @@ test('pages and forms are forbidden for roles below that of the table, which tak
 function neededFor({ action, fields }: FoundForm, events: readonly Json[]): Role {
   if (action === '/app/links/selected') return fields.what === 'compare' ? 'viewer' : 'editor'
   if (action === '/app/history/undo') {
-    const undone = events.filter(({ id, batch_id }) => String(id) === fields.event || batch_id === fields.batch)
+    const ids = (fields.events ?? fields.event ?? '').split(',')
+    const undone = events.filter(({ id, batch_id }) => ids.includes(String(id)) || batch_id === fields.batch)
     assert.ok(undone.length > 0, JSON.stringify(fields))
     return undone.some(({ record }) => record === 'domain') ? 'admin' : 'editor'
   }

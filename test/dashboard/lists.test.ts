@@ -174,8 +174,9 @@ describe('keys', () => {
 
   test('are created with 201 and a secret that is shown once', async () => {
     const form = await browser.open('/app/keys/new')
+    const none = Object.fromEntries(scopes.map((scope) => [scope, undefined]))
     for (const scope of scopes) assert.equal(form.control(scope).attributes.get('type'), 'checkbox')
-    const typed = { name: 'May read', '*': undefined, 'links:read': 'true', expires: '30d' }
+    const typed = { name: 'May read', task: 'own', ...none, 'links:read': 'true', expires: '30d' }
     const { status, page } = await browser.submit(form, '/app/keys', typed)
     assert.equal(status, 201)
     const [secret = ''] = /wm_\w{49}/.exec(page.text) ?? []
@@ -190,7 +191,12 @@ describe('keys', () => {
 
   test('include all scopes with *; a revoked key has no Revoke link', async () => {
     const page = await browser.open('/app/keys/new')
-    const { page: made } = await browser.submit(page, '/app/keys', { name: 'All', 'links:read': 'true' })
+    const { page: made } = await browser.submit(page, '/app/keys', {
+      name: 'All',
+      task: 'own',
+      '*': 'true',
+      expires: 'never',
+    })
     const [secret = ''] = /wm_\w{49}/.exec(made.text) ?? []
     const { data } = (await place.send('GET', '/me', { key: secret })).body
     assert.deepEqual([data.scopes, data.expires_at], [['*'], null])

@@ -16,7 +16,7 @@ import { slicePage } from '../lists.ts'
 import { finalNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { controlFor, copyable, linkButton, type Viewer } from '../parts/buttons.ts'
-import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
+import { checkbox, FormState, radioGroup, selectField, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -30,7 +30,7 @@ export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: S
   pages.get(home, 'keys:read', async ({ account, actor, query }) => listPage(await listKeys(db, account), query, actor))
 
   pages.get(`${home}/new`, 'keys:write', async (request) =>
-    newPage(new FormState({ '*': 'true', expires: 'never' }), request),
+    newPage(new FormState({ task: 'create', ...checkedScopes(tasks.create.scopes), expires: '365d' }), request),
   )
 
   const create: PageHandler = async ({ actor, fields }) => {
@@ -103,7 +103,8 @@ function statusCell(key: Key, now: number): Html {
   const at = revoked_at ?? expires_at
   const isOver = keyStatus(key, now) === 'expired'
   const words = revoked_at !== null ? 'Revoked' : at === null ? 'Never expires' : isOver ? 'Expired' : 'Expires'
-  return html`<span class="whole">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
+  const isRisky = revoked_at === null && at === null && key.scopes.includes('*')
+  return html`<span class="whole${isRisky ? ' risky' : ''}">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
 }
 
 /** Labels and lifetimes in milliseconds by form value; null means no expiry. */
@@ -116,6 +117,37 @@ const lifetimes = {
 type Lifetime = keyof typeof lifetimes
 
 const lifetimeOptions = Object.entries(lifetimes).map(([value, { label }]) => ({ value, label }))
+
+interface Task {
+  readonly label: string
+  readonly help: string
+  readonly scopes: readonly KeyScope[]
+}
+
+const reads = ['links:read', 'domains:read', 'spaces:read', 'tags:read'] as const
+const links = [...reads, 'links:write', 'tags:write'] as const
+
+/** What people create keys for, by form value. */
+const tasks = {
+  reports: { label: 'Reports', help: 'Reads links and their statistics.', scopes: [...reads, 'stats:read'] },
+  create: { label: 'Create links', help: 'Creates and changes links and their tags.', scopes: links },
+  manage: {
+    label: 'Manage links',
+    help: 'Also changes spaces, imports files, and reads statistics and the history.',
+    scopes: [...links, 'spaces:write', 'stats:read', 'events:read', 'imports:read', 'imports:write'],
+  },
+  customers: {
+    label: 'Set up customers',
+    help: 'Creates domains, spaces, tags and links.',
+    scopes: [...links, 'domains:write', 'spaces:write'],
+  },
+  everything: { label: 'Everything', help: 'Includes scopes that later versions add.', scopes: ['*'] },
+} as const satisfies Readonly<Record<string, Task>>
+const taskNames = Object.keys(tasks) as (keyof typeof tasks)[]
+
+function checkedScopes(scopes: readonly KeyScope[]): Fields {
+  return Object.fromEntries(scopes.map((scope) => [scope, 'true']))
+}
 
 /** Returns a scope in words: "read links". */
 export function describeScope(scope: KeyScope): string {
@@ -132,16 +164,28 @@ function newPage(state: FormState, { actor }: PageRequest): PageContent {
     hasFocus: true,
     isRequired: true,
   })
-  const box = (scope: KeyScope, help?: string) =>
-    checkbox(state, { name: scope, label: capitalize(describeScope(scope)), ...(help && { help }) })
   const offered = keyScopes.filter((scope) => allows(actor, scope))
-  const boxes = offered.toReversed().map((scope) => box(scope))
-  const all = 'Includes scopes that later versions add. Uncheck to choose individual scopes.'
   const hasAll = offered.length === keyScopes.length
-  const controls = html`${name}
-<fieldset class="field"><legend>Scopes</legend>${hasAll ? html`${box('*', all)}<div class="narrower">${boxes}</div>` : boxes}</fieldset>
-${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOptions })}`
+  const boxes = [...offered, ...(hasAll ? (['*'] as const) : [])].map((scope) =>
+    checkbox(state, { name: scope, label: capitalize(describeScope(scope)) }),
+  )
+  const offeredTasks = taskNames.filter((task) =>
+    tasks[task].scopes.every((scope) => (scope === '*' ? hasAll : allows(actor, scope))),
+  )
+  const options = [
+    ...offeredTasks.map((value) => taskChoice(value, tasks[value])),
+    taskChoice('own', { label: 'Something else', help: 'Only the scopes that are checked below.', scopes: [] }),
+  ]
+  const controls = html`${name}<div class="stack" data-tasks>${radioGroup(state, { name: 'task', label: 'What is it for?', options })}
+<fieldset class="field"><legend>Scopes</legend><div class="scopes">${boxes}</div></fieldset></div>
+${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOptions })}
+<p class="attention risk">Whoever gets this key can delete every link, and it never expires. Choose an expiration, or what the program needs.</p>`
   return { title: 'New API key', section: 'keys', body: newRecordForm(home, 'Create key', state.withErrors(controls)) }
+}
+
+function taskChoice(value: string, { label, help, scopes }: Task) {
+  const words = html`<span data-scopes="${scopes.join(' ')}"><strong>${label}</strong> <span class="muted">${help}</span></span>`
+  return { value, label: words }
 }
 
 function issuedPage({ key, secret }: IssuedKey, viewer: Viewer): PageContent {
@@ -172,14 +216,21 @@ const scopeRule = oneOf(['true'], 'Whether the key has the scope.')
 /** One checkbox for each scope, because forms reject repeated fields. */
 const scopeFields = Object.fromEntries(scopes.map((scope) => [scope, optional(scopeRule, null)]))
 
-const keyForm = form<{ name: string; expires: Lifetime } & Readonly<Record<string, unknown>>>(
-  { name: required(nameRule), expires: required(lifetimeRule), ...(scopeFields as Record<string, Field<unknown>>) },
+const taskRule = oneOf([...taskNames, 'own'], 'What the key is for.')
+
+const keyForm = form<{ name: string; expires: Lifetime; task: string } & Readonly<Record<string, unknown>>>(
+  {
+    ...{ name: required(nameRule), expires: required(lifetimeRule), task: optional(taskRule, 'own') },
+    ...(scopeFields as Record<string, Field<unknown>>),
+  },
   [],
   (values) => (grantedScopes(values).length > 0 ? [] : [new Refusal('required.any_scope').at('*')]),
 )
 
-/** Returns the selected scopes; `*` includes all others. */
+/** Returns the scopes of the task, or the checked ones; `*` includes all others. */
 function grantedScopes(values: Readonly<Record<string, unknown>>): KeyScope[] {
+  const task = taskNames.find((name) => name === values.task)
+  if (task !== undefined) return [...tasks[task].scopes]
   const checked = scopes.filter((scope) => values[scope] === 'true')
   return checked.includes('*') ? ['*'] : checked
 }

@@ -54,6 +54,20 @@ function isChanged(control) {
   return isChoice ? control.checked !== control.defaultChecked : control.value !== control.defaultValue
 }
 
+// A task checks its scopes, and other scopes are another task.
+document.addEventListener('change', ({ target }) => {
+  const fields = target instanceof HTMLInputElement ? target.closest('[data-tasks]') : null
+  if (fields === null || !(target instanceof HTMLInputElement)) return
+  const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (fields.querySelectorAll('[type=checkbox]'))
+  if (target.type === 'checkbox') {
+    const own = /** @type {HTMLInputElement | null} */ (fields.querySelector('[name=task][value=own]'))
+    if (own !== null) own.checked = true
+  } else if (target.value !== 'own') {
+    const scopes = target.parentElement?.querySelector('[data-scopes]')?.getAttribute('data-scopes') ?? ''
+    for (const box of boxes) box.checked = scopes.split(' ').includes(box.name)
+  }
+})
+
 document.addEventListener('focusout', ({ target }) => completeUrl(target))
 // The Enter key submits a form before its field loses the focus.
 document.addEventListener('submit', ({ target }) => {
