@@ -13,12 +13,12 @@ import { failures } from '../src/http/failures.ts'
 import { maxFileBytes } from '../src/imports/schema.ts'
 import { formatCount } from '../src/lib/format.ts'
 import { endingDays, idleDays, maxBulkLinks } from '../src/links/link.ts'
-import { pathWithCurl, withFastNpm } from './path.ts'
+import { pathWithCurl } from './path.ts'
 import { freePort, newFolder, type Variables } from './processes.ts'
 import { repository } from './scripts.ts'
 import { listenOn } from './servers.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
-import { startServer } from './waymark.ts'
+import { startServer, withFastNpm } from './waymark.ts'
 
 const readme = join(repository, 'README.md')
 const tour = pageNamed('tour')

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { pathWithCurl, withFastNpm } from './path.ts'
+import { pathWithCurl } from './path.ts'
 import { freePortRow, newFolder, type Variables } from './processes.ts'
 import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
-import { serverArguments } from './waymark.ts'
+import { serverArguments, withFastNpm } from './waymark.ts'
 
 /** The pages with transcripts, and how many commands they have at least. */
 const pages = { install: 1, monitoring: 3, backup: 14 }

@@ -5,6 +5,7 @@
 import type { SpawnOptions } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withProgram } from './path.ts'
 import {
   type Bench,
   type Ended,
@@ -54,4 +55,14 @@ export function waymark(t: Bench, args: readonly string[], variables: Variables)
 /** Starts a server on a free port. */
 export function startServer(t: Bench, variables: Variables): Promise<RunningServer> {
   return listening(run(t, { PORT: '0', ...variables }))
+}
+
+/**
+ * Returns `path` with an `npx waymark` and an `npm run -s waymark --` that start without npm and the launcher.
+ * `src/cli/bin.test.ts` and `run.test.ts` test the real ones.
+ */
+export function withFastNpm(t: Bench, path: string): string {
+  const command = [process.execPath, ...commandArguments].map((word) => `'${word}'`).join(' ')
+  const withNpx = withProgram(t, path, 'npx', `shift; exec ${command} "$@"`)
+  return withProgram(t, withNpx, 'npm', `shift 4; exec ${command} "$@"`)
 }
