@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The folder of the code. The npm package has JavaScript in dist/ (scripts/build-package.ts). A clone has only src/. */
+/** The folder of the code. The npm package and the image have a bundle in dist/ (scripts/bundle.ts), and no src/ as a clone. */
 export const source = new URL(existsSync(new URL('../src', import.meta.url)) ? '../src/' : '../dist/', import.meta.url)
 
 const { isNewEnough, rejectOlderNode } = await import(new URL('process/node-version.js', source).href)

@@ -27,7 +27,7 @@ export async function buildBundle(name: string): Promise<void> {
   for (const file of own.filter((file) => !file.endsWith('.ts'))) cpSync(join(source, file), join(target, file))
   writeFileSync(join(target, 'commit'), commit)
 
-  const entries = ['main.js', 'cli.js', 'process/health-check.ts', ...own.flatMap(threadsOf)]
+  const entries = ['main.js', 'cli.js', 'process/health-check.ts', ...own.flatMap(findThreads)]
   const options: BuildOptions = {
     absWorkingDir: repository,
     outbase: 'src',
@@ -41,7 +41,6 @@ export async function buildBundle(name: string): Promise<void> {
     legalComments: 'none',
     tsconfigRaw: '{}',
     plugins: [moduleUrls(name), latePackages],
-    allowOverwrite: true,
   }
   const { metafile } = await build({
     ...options,
@@ -54,11 +53,11 @@ export async function buildBundle(name: string): Promise<void> {
     inject: ['scripts/stack-traces.ts'],
   })
   await build({ ...options, entryPoints: [`src/${logoReader}`], packages: 'external' })
-  writeFileSync(join(target, 'LICENSES'), licensesOf(Object.keys(metafile.inputs)))
+  writeFileSync(join(target, 'LICENSES'), readLicenses(Object.keys(metafile.inputs)))
 }
 
 /** Returns the entry points of threads and processes that a file of src/ starts. */
-function threadsOf(file: string): string[] {
+function findThreads(file: string): string[] {
   if (!file.endsWith('.ts')) return []
   const urls = readFileSync(join(source, file), 'utf8').matchAll(/new URL\('(\.[^']*\.ts)', import\.meta\.url\)/g)
   return Array.from(urls, ([, path = '']) => posix.join(posix.dirname(file), path))
@@ -89,7 +88,7 @@ const latePackages: Plugin = {
 }
 
 /** Returns the license files of the bundled packages, as their licenses demand. */
-function licensesOf(inputs: readonly string[]): string {
+function readLicenses(inputs: readonly string[]): string {
   const folders = inputs.map((input) => /^.*node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(input)?.[0])
   const texts = [...new Set(folders.filter((folder) => folder !== undefined))].sort().flatMap((folder) => {
     const { name, version } = JSON.parse(readFileSync(join(repository, folder, 'package.json'), 'utf8'))

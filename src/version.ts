@@ -11,7 +11,7 @@ export const commit = readCommit()
 export const version =
   packageVersion.endsWith('-dev') && commit !== '' ? `${packageVersion}+${commit.slice(0, 10)}` : packageVersion
 
-/** The command as users run it: the npm package, whose code is in dist/, installs `waymark`; a clone has it for npx. */
+/** The command as users run it: the npm package and the image, with code in dist/, install `waymark`; a clone has it for npx. */
 export const program = new URL('.', import.meta.url).pathname.endsWith('/dist/') ? 'waymark' : 'npx waymark'
 
 /** Reads the commit that the build of the npm package or of the image has written, or the commit of the clone. */
