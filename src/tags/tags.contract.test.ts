@@ -153,6 +153,27 @@ describe('POST /tags/{id}/merge', () => {
   })
 })
 
+test('recent clicks of tags are the sums of their links, whether few or all links were clicked', async () => {
+  const [red, blue, none] = [await newTag('Red'), await newTag('Blue'), await newTag('Colorless')]
+  const account = await accountOf(red.id)
+  const links = [await newLink('Red, Blue'), await newLink('Red'), await newLink('Red, Blue')]
+  await newLink('Blue')
+  const expected = new Map<number, number>()
+  for (const [at, { id, tags }] of links.entries()) {
+    const clicked = query
+      .updateTable('link_clicks')
+      .set({ clicks_30d: 10 + at })
+      .where('link_id', '=', id)
+    await app.storage.execute(clicked)
+    for (const tag of [red, blue]) {
+      const before = expected.get(tag.id) ?? 0
+      expected.set(tag.id, before + (tags.includes(tag.name) ? 10 + at : 0))
+    }
+    const sums = await recentClicksOfTags(app.storage, account, [red.id, blue.id, none.id])
+    for (const tag of [red, blue, none]) assert.equal(sums.get(tag.id) ?? 0, expected.get(tag.id) ?? 0)
+  }
+})
+
 describe('the tags, notes and archived fields of links', () => {
   test('tags are an array or text with commas, in JSON and forms, matched case-insensitively and sorted', async () => {
     const expected = ['alpha', 'Beta']

@@ -7,11 +7,13 @@ import type { DayRange } from '../day-range.ts'
 import { type DayColumns, listDays, ownedRecord, type StoredDays, storedDays, totals } from '../statements.ts'
 
 /** Days that one query reads, the most first. Parts have powers of two. */
-const dayBatchSizes = [16, 8, 4, 2, 1]
+const dayBatchSizes = [32, 16, 8, 4, 2, 1]
 /** With more links, reading all links of a day is faster than looking up each. */
 const maxLookups = 20_000
-/** Links' days that one query reads, at most a day of all links. */
-const maxLinkDays = 20_000
+/** One of so many days is counted. */
+const sampledDays = 4
+/** Links' days that one query reads, if that is at least a day. */
+const maxLinkDays = 32_000
 /** Bytes of JSON that one query returns, because the thread that runs it has little memory. */
 const maxReadBytes = 1_000_000
 /** Bytes of JSON that are parsed in one event-loop tick, except for the last day of a link. */
@@ -37,8 +39,6 @@ export async function tagDays(storage: Storage, account: number, tag: number, ra
   )
   if (tags.length === 0) return []
   const links = tags.reduce((sum, { links }) => sum + Number(links), 0)
-  const size = dayBatchSizes.find((days) => days * links <= maxLinkDays)
-  const steps = parts(listDays(range), size ?? 1).toArray()
   const ids = tags.map(({ id }) => id)
   const tagged = query
     .selectFrom('link_tags')
@@ -48,25 +48,32 @@ export async function tagDays(storage: Storage, account: number, tag: number, ra
   const id = sql.ref<number>('click_days.id')
   // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
   const removed = await storage.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
-  const isSparse = links > maxLookups || (await haveFewerRows(storage, account, steps, links))
-  return steps.map((days) =>
-    storedDays('link', days)
-      // Reads all links of each day, or looks up each link on each day.
-      .where(({ exists, eb }) => (isSparse ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
-      .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
-  )
+  const rows = links > maxLookups ? links : await countRows(storage, account, range, links)
+  // Looks up each link on each day, or compares all links of each day with those of the tag: a plus keeps SQLite from lookups.
+  const known = rows < links ? sql<number>`+${id}` : id
+  const size = dayBatchSizes.find((days) => days * rows <= maxLinkDays) ?? 1
+  return parts(listDays(range), size)
+    .toArray()
+    .map((days) =>
+      storedDays('link', days)
+        .where(({ exists, eb }) =>
+          links > maxLookups ? exists(tagged.where('link_id', '=', id)) : eb(known, 'in', tagged),
+        )
+        .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
+    )
 }
 
-/** Returns whether fewer than `links` links have visits on a day, of all accounts. Counts the first day of each step. */
-async function haveFewerRows(storage: Storage, account: number, steps: readonly (readonly number[])[], links: number) {
-  const sample = steps.flatMap(([first]) => first ?? [])
-  const limit = links * sample.length
-  const rows = storedDays('link', sample).select('day').limit(limit)
+/** Returns how many links of all accounts have visits on a day, at most `most` on average. Counts a sample of the days. */
+async function countRows(storage: Storage, account: number, range: DayRange, most: number): Promise<number> {
+  const sample = listDays(range).filter((_, at) => at % sampledDays === 0)
+  const rows = storedDays('link', sample)
+    .select('day')
+    .limit(most * sample.length)
   const [count] = await storage.scan(
     account,
     query.selectFrom(rows.as('row')).select(({ fn }) => fn.countAll().as('rows')),
   )
-  return Number(count?.[0]) < limit
+  return Math.ceil(Number(count?.[0]) / sample.length)
 }
 
 type TagDays = Awaited<ReturnType<typeof tagDays>>[number]
