@@ -125,7 +125,7 @@ test('plans and applies in transactions of few rows, and compares addresses with
   await runImportJob(readOnly, { kind: 'check', actor, planned }, { rules, onApplied: () => undefined })
   stored.length = 0
   await actions.apply(actor, record.id)
-  assert.deepEqual([Math.max(...stored), (await place.send('GET', '/links')).body.meta.total], [32, 400])
+  assert.deepEqual([Math.max(...stored), (await place.send('GET', '/links')).body.meta.total], [64, 400])
 })
 
 test('the thread of imports leaves the CPU to the event loop', { skip: process.platform !== 'linux' }, async () => {
