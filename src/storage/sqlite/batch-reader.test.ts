@@ -5,9 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { newFolder } from '../../../test/processes.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { query } from '../schema.ts'
+import { BatchReader } from './batch-reader.ts'
 import { compiledForSqlite } from './group-commit.ts'
 import { openSqlite } from './open.ts'
-import { BatchReader } from './readers.ts'
 
 const names = compiledForSqlite(query.selectFrom('accounts').select('name').where('id', '>', 0))
 

@@ -3,9 +3,9 @@ import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import type { BatchWriter, BatchWriterOptions } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
+import { BatchReader } from './batch-reader.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { compiledForSqlite, GroupCommit } from './group-commit.ts'
-import { BatchReader } from './readers.ts'
 import { indexSome } from './search-index.ts'
 
 /** Checkpoints run sooner than on the writer of the event loop. */

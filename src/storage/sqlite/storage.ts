@@ -19,9 +19,10 @@ import type {
   Values,
 } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
+import { BatchReader } from './batch-reader.ts'
 import { Connection, openDatabase, type SqlText } from './connection.ts'
 import { compiledForSqlite, formatForSqlite, GroupCommit } from './group-commit.ts'
-import { BatchReader, Readers } from './readers.ts'
+import { Readers } from './readers.ts'
 import { SqliteLists } from './search.ts'
 import type { IndexedTables } from './search-index.ts'
 
