@@ -82,12 +82,12 @@ export function severalIn(batch: Batch): Batch | null {
 /** Returns an entry for each batch of the events. */
 export async function groupedEntries(db: Db, account: number, events: readonly StoredEvent[]): Promise<Entry[]> {
   const heads = [...Map.groupBy(events, ({ batchId }) => batchId).values()].flatMap(([first]) => first ?? [])
-  return Promise.all(
-    heads.map(async (event) => ({
-      event,
-      batch: severalIn(await loadBatch(db, account, event.batchId, countedInEntry)),
-    })),
-  )
+  const entries: Entry[] = []
+  // One by one, because reading 25 batches of a thousand events in one tick would block the event loop.
+  for (const event of heads) {
+    entries.push({ event, batch: severalIn(await loadBatch(db, account, event.batchId, countedInEntry)) })
+  }
+  return entries
 }
 
 /** Alike events of one author within this time are one entry. Milliseconds. */
