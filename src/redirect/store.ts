@@ -30,12 +30,6 @@ export function prepareDomain({
   return { id, name, homepage_url, not_found_url, updated_at, has_app_links: Number(hasFile) }
 }
 
-const linkColumns = [
-  ...(['id', 'account_id', 'domain_id', 'alias', 'url', 'rules', 'disabled', 'active_period_start_at'] as const),
-  ...(['active_period_end_at', 'clicks_limit', 'expiration_url', 'redirect_password', 'forward_query'] as const),
-  'redirect_status',
-] as const
-
 /** A link as the redirect server needs it. */
 export interface ServedLink extends Lifetime {
   readonly id: number
@@ -64,13 +58,10 @@ const timeZones = sql<string | null>`case when rules is null then null
 
 const links = query
   .selectFrom('links')
-  .select(linkColumns)
+  .selectAll()
   .select([clicks.as('clicks'), timeZones.as('time_zones')])
 
-type FoundLink = Pick<Row<'links'>, (typeof linkColumns)[number]> & {
-  readonly clicks: number
-  readonly time_zones: string | null
-}
+type FoundLink = Row<'links'> & { readonly clicks: number; readonly time_zones: string | null }
 type VisitedLink = FoundLink & {
   readonly address_id: number
   readonly visited: string
@@ -103,7 +94,7 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
     return query
       .selectFrom(ofSpelling(0).unionAll(ofSpelling(1)).as('addresses'))
       .innerJoin('links', 'links.id', 'addresses.link_id')
-      .select(linkColumns.map((name) => `links.${name}` as const))
+      .selectAll('links')
       .select(['address_id', 'visited', 'is_exact', clicks.as('clicks'), timeZones.as('time_zones')])
       .orderBy(sql`case when is_exact = 0 then 1 when visited = ${alias} then 0 else 2 end`)
       .limit(2)
