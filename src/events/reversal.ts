@@ -38,6 +38,8 @@ export interface Reversal {
    * is gone, and for taken names.
    */
   readonly change: (tx: Db, actor: Actor, id: number, values: Values, at: string) => Promise<Effect>
+  /** Returns the place of a record with these values among those that a transaction changes; by default, the newest event is first. */
+  readonly orderOf?: (values: Values) => string
   /** Deletes records that had been created or restored. Takes the clicks of imported ones out of all totals. */
   readonly remove: (tx: Db, actor: Actor, ids: readonly number[], imported: ReadonlySet<number>) => Promise<Effect>
   /** Stores deleted records again under their ids, from what their events have kept. */
@@ -360,10 +362,15 @@ const restoreAll: ReverseAll = async (kind, tx, actor, events, current) => {
   return kind.restore(tx, actor, kept)
 }
 
-const changeAll: ReverseAll = (kind, tx, actor, events, current) =>
-  inTurn(events, async (event) =>
-    kind.change(tx, actor, event.recordId, previousValues(event, valuesFor(event, current)), event.at),
-  )
+const changeAll: ReverseAll = (kind, tx, actor, events, current) => {
+  const changes = events.map((event) => {
+    const now = valuesFor(event, current)
+    const values = previousValues(event, now)
+    return { event, values, order: kind.orderOf?.({ ...now, ...values }) ?? '' }
+  })
+  const sorted = changes.toSorted((one, other) => (one.order < other.order ? -1 : Number(one.order > other.order)))
+  return inTurn(sorted, ({ event: { recordId, at }, values }) => kind.change(tx, actor, recordId, values, at))
+}
 
 const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
   for (const event of events) {

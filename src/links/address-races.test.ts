@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { insertLink, newDomain, newLink, plainLink, twoNodes } from '../../test/links.ts'
+import { actionsOn as allActionsOn } from '../../test/actions.ts'
+import { insertLink, linkRules, newDomain, newLink, plainLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { systemActor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
@@ -13,7 +14,7 @@ import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { LinkActions } from './actions.ts'
 import { AddressActions } from './address-actions.ts'
-import { runBatch } from './batch.ts'
+import { type BatchChange, runBatch } from './batch.ts'
 import { changeLink } from './batch-changes.ts'
 import { deleteLinks } from './deletion.ts'
 import { restoreLinks } from './reversal.ts'
@@ -173,6 +174,29 @@ test('moves links between two domains in both directions on PostgreSQL without a
       moved.map(({ applied }) => applied.length),
       [1, 1],
     )
+  }
+  assert.equal(await deadlocks(location.url), before)
+})
+
+test('undoes the move of 50 links while another PostgreSQL node stores their aliases, without a deadlock', async (t) => {
+  const { storage, other, actor, account, domain } = await open(t, 'postgres')
+  const { location } = storage
+  assert.equal(location.engine, 'postgres')
+  const before = await deadlocks(location.url)
+  const second = await newDomain(storage, account, 'b.example')
+  const { reversals } = allActionsOn(storage)
+  const run = (db: Storage, change: BatchChange, by = actor) =>
+    runBatch(db, { actor: by, change, isAtomic: false, claim: null, hasResults: false }, linkRules)
+  for (let round = 0; round < 4; round += 1) {
+    const aliases = Array.from({ length: 50 }, (_, n) => `r${round}-${n}`)
+    const rows = aliases.map((alias) => ({ ...plainLink, alias, domain_id: domain }))
+    const ids = (await run(storage, { kind: 'store', rows })).applied.map(({ id }) => id)
+    const mover = systemActor(account)
+    await run(storage, { kind: 'update', ids, values: { domain_id: second, keep_address: false } }, mover)
+    const undone = Array.fromAsync(reversals.undoBatch(actor, mover.batchId))
+    const [results, { changed }] = await Promise.all([undone, run(other, { kind: 'store', rows: rows.toReversed() })])
+    const returned = results.flat().filter(({ failure }) => failure === null)
+    assert.equal(returned.length + changed, aliases.length)
   }
   assert.equal(await deadlocks(location.url), before)
 })

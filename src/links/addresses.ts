@@ -134,10 +134,8 @@ export async function insertAddresses(
 ): Promise<StoredAddress[]> {
   const now = new Date().toISOString()
   const rows = addresses.map((address) => rowOf(account, address, now))
-  const order = ({ domain_id, alias_folded }: Pick<Row<'addresses'>, 'domain_id' | 'alias_folded'>) =>
-    `${String(domain_id).padStart(16, '0')} ${alias_folded}`
   const sorted = rows
-    .map((row) => ({ row, key: order(row) }))
+    .map((row) => ({ row, key: orderAddress(row.domain_id, row.alias_folded) }))
     .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
   const stored: StoredAddress[] = []
   // Rows with ids have other columns.
@@ -146,6 +144,11 @@ export async function insertAddresses(
       stored.push(...(await tx.execute(insertion(some.map(({ row }) => row)))).map(addressOf))
   }
   return stored
+}
+
+/** Returns the place of an address in the order in which every transaction stores addresses. */
+export function orderAddress(domain_id: number, alias_folded: string): string {
+  return `${String(domain_id).padStart(16, '0')} ${alias_folded}`
 }
 
 function insertion(rows: readonly ReturnType<typeof rowOf>[]) {

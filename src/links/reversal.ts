@@ -8,13 +8,14 @@ import { type GroupKind, markImported, restoredEvent, type Values } from '../eve
 import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { findDeletion } from '../events/store.ts'
+import { foldCase } from '../lib/text.ts'
 import { addressKey } from '../names/alias.ts'
 import { type RedirectRule, storedRules } from '../rules/rule.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { LinkActions } from './actions.ts'
-import { describeAddresses, findAddresses, type NewAddress } from './addresses.ts'
+import { describeAddresses, findAddresses, type NewAddress, orderAddress } from './addresses.ts'
 import { changeLink } from './batch-changes.ts'
 import { insertLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
@@ -61,6 +62,7 @@ export function linkReversal(actions: LinkActions): Reversal {
         for (const address of addresses ?? []) actions.onStored({ ...address, id })
       }
     },
+    orderOf: ({ domain_id, alias }) => orderAddress(Number(domain_id), foldCase(String(alias))),
     remove: async (tx, actor, ids, imported) => {
       await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null, uncounted: imported })
       return () => {
