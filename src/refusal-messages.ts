@@ -129,6 +129,7 @@ export const messages = {
   'not_allowed.secret': '{reason}',
   'not_allowed.passkey': 'The passkey couldn’t be verified. Try again within 5 minutes.',
   /** For a confirmation, which only a page asks for. */
+  'not_allowed.task': 'Choose “Something else”, or uncheck the scopes that are no part of the task.',
   'not_allowed.confirmation': 'Type {name} to confirm.',
   /** For the QR codes of a domain. */
   'not_allowed.color': 'Enter a color such as #0b5c6b.',

@@ -1,7 +1,7 @@
 /** The history of an account: its events, and their undo. */
 
 import type { Actor } from '../access/actor.ts'
-import { calendarOf } from '../accounts/calendar.ts'
+import { type Calendar, calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { maxReversed, type Reversals, type ReversedEvent } from '../events/reversal.ts'
@@ -20,7 +20,7 @@ import {
 } from '../events/schema.ts'
 import { countBatch, findEvent, listStoredEvents, type StoredEvent } from '../events/store.ts'
 import { form, optional } from '../forms/form.ts'
-import { idList } from '../forms/id-list.ts'
+import { optionalIdList } from '../forms/id-list.ts'
 import { Type } from '../forms/json-schema.ts'
 import { readCondition, rejectIfMatch } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -115,8 +115,6 @@ export function reversalOf(shown: Readonly<Record<ReversibleKind, Success>>): Op
   }
 }
 
-const eventIds = idList(maxReversed, 'events')
-
 interface Reversed {
   readonly batch_id: string | null
   readonly event_ids: readonly number[] | null
@@ -125,12 +123,7 @@ interface Reversed {
 const reversedForm = form<Reversed>(
   {
     batch_id: optional(batchIdRule, null),
-    event_ids: {
-      ...eventIds,
-      required: false,
-      acceptsEmpty: true,
-      read: (raw) => (raw === undefined || raw === null ? null : eventIds.read(raw)),
-    },
+    event_ids: optionalIdList(maxReversed, 'events'),
   },
   [],
   ({ batch_id, event_ids }) => {
@@ -201,14 +194,18 @@ function failedRow(index: number, id: number, { code, message }: Failure): objec
 
 type EventsExport = EventFilters & { readonly format: 'csv' | 'jsonl' }
 
-/** Returns how events are exported. */
-export function eventExport(storage: Storage, options: EventOptions): Exported<EventsExport, StoredEvent> {
+/** Returns how events are exported. `findCalendar` returns the calendar of the days in the query. */
+export function eventExport(
+  storage: Storage,
+  options: EventOptions,
+  findCalendar: (account: number) => Promise<Calendar>,
+): Exported<EventsExport, StoredEvent> {
   return {
     query: exportEventsQuery,
     name: 'events',
     fields: Object.keys(eventSchema.properties),
     read: async (account, query) => {
-      const calendar = calendarOf(await findTimeZones(storage, account))
+      const calendar = await findCalendar(account)
       const list = { ...query, sort_by: 'id', sort: 'asc', per_page: 1, page: null, after: null } as const
       return readInBatches((page) => listStoredEvents(storage, account, page), readEventPage(list, calendar))
     },
@@ -219,10 +216,11 @@ export function eventExport(storage: Storage, options: EventOptions): Exported<E
 
 /** Adds the list and the show of events. */
 export function eventRoutes(api: Api, storage: Storage, options: EventOptions, downloads: Semaphore): void {
-  exportRoute(api, exportEvents, downloads, eventExport(storage, options))
+  const findCalendar = async (account: number) => calendarOf(await findTimeZones(storage, account))
+  exportRoute(api, exportEvents, downloads, eventExport(storage, options, findCalendar))
 
   listRoute(api, listEvents, async (account, query) => {
-    const calendar = calendarOf(await findTimeZones(storage, account))
+    const calendar = await findCalendar(account)
     const page = await listStoredEvents(storage, account, readEventPage(query, calendar))
     return { ...page, rows: page.rows.map((event) => formatEvent(event, options)) }
   })

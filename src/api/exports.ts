@@ -53,8 +53,8 @@ export interface Exported<Query, Row> {
   /** The fields of a record, in order. */
   readonly fields: readonly string[]
   readonly read: (account: number, query: Query) => Promise<AsyncIterable<readonly Row[]>>
-  /** Returns a row as the API shows it. */
-  readonly format: (row: Row) => object
+  /** Returns a row as the API shows it at a time, in RFC 3339. */
+  readonly format: (row: Row, now: string) => object
   /** Returns a value of a record as a cell. */
   readonly cell: (value: never) => string | number | null
 }
@@ -92,9 +92,10 @@ export async function* recordFile<Row>(
   const ticks = new Ticks()
   let text = isCsv ? csvRow(fields) : ''
   for await (const rows of batches) {
+    const now = new Date().toISOString()
     for (const row of rows) {
-      const record = formatRow(row)
-      text += isCsv ? csvRow(Object.values(record).map((value) => cell(value as never))) : `${JSON.stringify(record)}\n`
+      const record = formatRow(row, now) as Readonly<Record<string, unknown>>
+      text += isCsv ? csvRow(fields.map((name) => cell(record[name] as never))) : `${JSON.stringify(record)}\n`
       await ticks.next()
     }
     yield text
@@ -106,8 +107,8 @@ export async function* recordFile<Row>(
 const batchSize = 100
 
 /**
- * Yields the records of all pages of a list, by id in the direction of the request: only ids keep their order while others store
- * records. The first batch may be empty. If the event loop is busy, pauses after each batch up to `maxPause` times as long as the
+ * Yields the records of a list from its first one on, by id in the direction of the request: only ids keep their order while
+ * others store records. The first batch may be empty. If the event loop is busy, pauses after each batch up to `maxPause` times as long as the
  * batch took, so that redirects stay fast.
  */
 export async function* readInBatches<Row extends { readonly id: number }>(
@@ -117,7 +118,7 @@ export async function* readInBatches<Row extends { readonly id: number }>(
 ): AsyncGenerator<readonly Row[]> {
   const isAscending = request.direction === 'asc'
   const page = { ...request, sortBy: 'id', offset: 0, limit: batchSize } as const
-  let after = isAscending ? 0 : Number.MAX_SAFE_INTEGER
+  let after = request.after ?? (isAscending ? 0 : Number.MAX_SAFE_INTEGER)
   let busy = 0
   for (;;) {
     const start = performance.now()

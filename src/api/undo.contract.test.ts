@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Json } from '../../test/client.ts'
 import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
+import { query } from '../storage/schema.ts'
 
 const app = await startApp()
 
@@ -223,6 +224,29 @@ describe('POST /events/undo', () => {
     const again = await own.send('POST', '/events/undo', { form: { event_ids: `${first},${second}` } })
     assert.deepEqual(again.body.meta, { succeeded: 2, failed: 0, remaining: 0 })
     assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.title, 'Old')
+  })
+
+  test('reverses event_ids newest first, even if batches overlap, and many events in few transactions', async () => {
+    const own = await newPlace(app)
+    const [x, y] = [await own.link({ title: '0' }), await own.link({ title: '0' })]
+    const change = (link: Json, title: string) => own.send('PATCH', `/links/${link.id}`, { json: { title } })
+    for (const [link, title] of [
+      [x, '1'],
+      [x, '2'],
+      [y, '1'],
+    ] as const)
+      await change(link, title)
+    const events = (await own.send('GET', '/events?type=link.updated')).body.data
+    const [last, , first] = events.map(({ id }: Json) => id)
+    // An import may take minutes, and others change its links meanwhile.
+    const { batch_id } = events[0]
+    await app.storage.execute(query.updateTable('events').set({ batch_id }).where('id', 'in', [first, last]))
+    const json = { event_ids: events.map(({ id }: Json) => id) }
+    const { body } = await own.send('POST', '/events/undo', { json })
+    assert.deepEqual(body.meta, { succeeded: 3, failed: 0, remaining: 0 })
+    assert.equal((await own.send('GET', `/links/${x.id}`)).body.data.title, '0')
+    const reversed = (await own.send('GET', `/events?type=link.updated&sort=asc&after=${last}`)).body.data
+    assert.equal(reversed.length, 3)
   })
 
   test('409 and 403 in the rows of events that can’t be undone', async () => {

@@ -168,14 +168,22 @@ export class Reversals {
     const { storage, flush } = this.#parts
     await flush()
     const events = await findEvents(storage, actor.account, ids)
-    const batches = [...Map.groupBy(events, ({ batchId }) => batchId).values()]
-    for (const batch of batches) {
-      // First, because the other events of the batch are about its links.
-      for (const event of batch.filter(isGroupDeletion)) yield [await this.#attempt(actor, event)]
-      const others = batch.filter((event) => !isGroupDeletion(event)).map(({ id }) => id)
-      for (let at = 0; at < others.length; at += reversedTogether)
-        yield await this.#reverseAll(actor, others.slice(at, at + reversedTogether), {})
+    const deletions = Map.groupBy(events.filter(isGroupDeletion), ({ batchId }) => batchId)
+    let others: number[] = []
+    for (const event of events) {
+      // Before the other events of its batch, which are about its links.
+      for (const deletion of deletions.get(event.batchId) ?? []) {
+        yield await this.#reverseAll(actor, others, {})
+        others = []
+        yield [await this.#attempt(actor, deletion)]
+      }
+      deletions.delete(event.batchId)
+      if (!isGroupDeletion(event)) others.push(event.id)
+      if (others.length < reversedTogether) continue
+      yield await this.#reverseAll(actor, others, {})
+      others = []
     }
+    yield await this.#reverseAll(actor, others, {})
   }
 
   async #attempt(actor: Actor, event: StoredEvent): Promise<ReversedEvent> {

@@ -6,7 +6,14 @@ import type { Field } from './form.ts'
 import { Type } from './json-schema.ts'
 import { positiveInteger } from './rules.ts'
 
-/** Returns a required field with up to `most` different ids: an array in JSON, or text with commas between the ids. */
+/** Returns a field with up to `most` different ids: an array in JSON, or text with commas between the ids. Null if it may be absent. */
+export function optionalIdList(most: number, records: string): Field<readonly number[] | null> {
+  const ids = idList(most, records)
+  const read = (raw: unknown) => (raw === undefined || raw === null ? null : ids.read(raw))
+  return { ...ids, required: false, acceptsEmpty: true, read }
+}
+
+/** Returns a required field of this kind. */
 export function idList(most: number, records: string): Field<readonly number[]> {
   // With duplicates.
   const maxGiven = 10 * most

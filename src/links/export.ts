@@ -43,7 +43,7 @@ export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl, 
       const list = { ...filters, sort_by: 'id', sort: 'asc', per_page: 1, page: null, after: null } as const
       return linkBatches(storage, account, toPageRequest(list, resources.links))
     },
-    format: (row: LinkRow) => linkOf(row, shortUrl),
+    format: (row: LinkRow, now) => linkOf(row, shortUrl, now),
     cell: (value: Link[keyof Link]) => (typeof value === 'number' ? value : textOf(value)),
   })
 }

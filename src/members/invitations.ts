@@ -64,7 +64,10 @@ export function createInvitation(
 ): Promise<IssuedInvitation> {
   const { account } = actor
   const secret = generateToken('invitation')
-  const expiresMs = Math.min(now + invitationLifetimeMs, Date.parse(access_ends_at ?? '') || Infinity)
+  const expiresMs = Math.min(
+    now + invitationLifetimeMs,
+    access_ends_at === null ? Number.POSITIVE_INFINITY : Date.parse(access_ends_at),
+  )
   const values = { role, name, email, access_ends_at, expires_at: formatTime(expiresMs) }
   const times = { created_at: formatTime(now), updated_at: formatTime(now) }
   return db.write(async (tx) => {

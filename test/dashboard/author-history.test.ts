@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActor } from '../../src/access/actor.ts'
 import { recordEvents } from '../../src/events/log.ts'
+import { query } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
 import { newOwner } from '../dashboard.ts'
 import { newMember } from '../members.ts'
@@ -52,13 +53,35 @@ test('undoes the changes that the filters show, but not what was undone or redon
   const path = `/app/history?by=key:${first.actor.id}&type=link.updated`
   const page = await browser.open(path)
   assert.equal(page.value('by'), `key:${first.actor.id}`)
-  assert.match(page.text, /Undo these 4/)
-  const form = { filter: `?actor=key&actor_id=${first.actor.id}&type=link.updated`, next: path }
-  const after = await browser.follow(await browser.post('/app/history/undo', form))
+  assert.match(page.text, /Undo these 2/)
+  // The page doesn't know this change.
+  const later = await owner.link({ alias: 'later', title: 'Kept' })
+  await send('PATCH', `/links/${later.id}`, { json: { title: 'Changed later' } })
+  const after = await browser.follow(await browser.submit(page, '/app/history/undo'))
   assert.match(after.page.said.join(), /^Change undone\. Changed the title of 2 links\./)
   assert.equal((await send('GET', `/links/${id}`)).body.data.title, 'Old')
-  assert.equal((await browser.post('/app/history/undo', { filter: '?record_id=1' })).status, 422)
+  assert.equal((await send('GET', `/links/${later.id}`)).body.data.title, 'Changed later')
+  for (const form of [{ filter: '?record_id=1', newest: '1' }, { filter: '?record=link' }])
+    assert.equal((await browser.post('/app/history/undo', form)).status, 422)
   assert.equal((await browser.post('/app/history/undo', { events: 'x' })).status, 422)
+})
+
+test('offers no undo of changes that are undone already, and the days of the file are those of the page', async () => {
+  const owner = await newOwner(app)
+  const { browser, send } = owner
+  const { id } = await owner.link({ title: 'Old' })
+  for (const title of ['One', 'Two']) await send('PATCH', `/links/${id}`, { json: { title } })
+  const events = (await send('GET', '/events?type=link.updated')).body.data
+  for (const event of events) await send('POST', `/events/${event.id}/undo`)
+  assert.doesNotMatch((await browser.open('/app/history?type=link.updated')).text, /Undo these/)
+  const zone = 'Pacific/Kiritimati'
+  assert.equal((await browser.post('/app/profile/time-zone', { time_zone: zone })).status, 303)
+  const own = query.updateTable('events').set({ created_at: '2026-11-01T12:00:00.000Z' })
+  await app.storage.execute(own.where('account_id', '=', owner.account).where('record', '=', 'link'))
+  const path = '?record=link&from=2026-11-02&to=2026-11-02'
+  const shown = (await browser.open(`/app/history${path}`)).deeds.length
+  const file = (await browser.get(`/app/history.csv${path}`)).text.trimEnd().split('\r\n')
+  assert.ok(shown > 0 && file.length > 1, `${shown} ${file.length}`)
 })
 
 test('a CSV file has the changes that the filters show', async () => {

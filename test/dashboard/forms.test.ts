@@ -168,6 +168,8 @@ describe('returns 422 with a message next to each field that the API rejects, an
       [{ name: '' }, 'name'],
       [{ name: long(256) }, 'name'],
       [{ expires: 'tomorrow' }, 'expires'],
+      // Without scripts, a task doesn't check its scopes.
+      [{ task: 'create', 'links:read': 'true' }, 'task'],
       [{ task: 'own', ...Object.fromEntries(scopes.map((scope) => [scope, undefined])) }, '*'],
     ] as const) {
       const form = await browser.open('/app/keys/new')

@@ -189,6 +189,16 @@ describe('keys', () => {
     }
   })
 
+  test('have the scopes of their task', async () => {
+    const form = await browser.open('/app/keys/new')
+    const { page } = await browser.submit(form, '/app/keys', { name: 'Reports', task: 'reports' })
+    const [secret = ''] = /wm_\w{49}/.exec(page.text) ?? []
+    const { data } = (await place.send('GET', '/me', { key: secret })).body
+    const reads = ['domains:read', 'links:read', 'spaces:read', 'stats:read', 'tags:read']
+    assert.deepEqual(data.scopes.toSorted(), reads)
+    assert.ok(Date.parse(data.expires_at) - Date.now() > 364 * 86_400_000)
+  })
+
   test('include all scopes with *; a revoked key has no Revoke link', async () => {
     const page = await browser.open('/app/keys/new')
     const { page: made } = await browser.submit(page, '/app/keys', {

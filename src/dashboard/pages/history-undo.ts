@@ -2,11 +2,10 @@
 
 import type { Actor } from '../../access/actor.ts'
 import { Calendar } from '../../accounts/calendar.ts'
-import { readInBatches } from '../../api/exports.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { maxReversed, type Reversals, type ReversedEvent } from '../../events/reversal.ts'
 import { batchIdRule, eventsQuery, readEventPage } from '../../events/schema.ts'
-import { findEvent, listStoredEvents, type StoredEvent } from '../../events/store.ts'
+import { findEvent, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { idList } from '../../forms/id-list.ts'
 import { positiveInteger } from '../../forms/rules.ts'
@@ -26,6 +25,7 @@ import { formMessages } from '../parts/fields.ts'
 import { formZone } from '../parts/time-zones.ts'
 import { valuesIn } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
+import { findEffective } from './effective-events.ts'
 import { batchPage, historyHome, loadEntryContext } from './history-entries.ts'
 
 interface Services {
@@ -84,7 +84,7 @@ async function undoWanted(request: PageRequest, services: Services, batch: strin
   const { reversals } = services
   if (batch !== null) return undoParts(reversals.undoBatch(actor, batch))
   if (fields.filter !== undefined) {
-    const ids = await findShown(request, services, String(fields.filter))
+    const ids = await findShown(request, services)
     return undoParts(reversals.undoEvents(actor, ids))
   }
   if (fields.events === undefined) return undoEvent(services, actor, positiveInteger(String(fields.event)) ?? 0)
@@ -93,28 +93,15 @@ async function undoWanted(request: PageRequest, services: Services, batch: strin
   return undoParts(reversals.undoEvents(actor, ids))
 }
 
-/** Returns the ids of the events that filters select and whose effect is there. Throws `validation_failed`. */
-async function findShown(request: PageRequest, { storage }: Services, filter: string): Promise<readonly number[]> {
-  const { account } = request
-  const query = eventsQuery.check(Object.fromEntries(new URLSearchParams(filter)))
+/** Returns the ids of the events that the page has shown under its filters. Throws `validation_failed`. */
+async function findShown(request: PageRequest, { storage }: Services): Promise<readonly number[]> {
+  const { account, fields } = request
+  const query = eventsQuery.check(Object.fromEntries(new URLSearchParams(String(fields.filter))))
   if (query instanceof Failure) throw query
+  const newest = positiveInteger(String(fields.newest))
+  if (newest === undefined) throw validationFailed([new Refusal('required').at('newest')])
   const page = readEventPage({ ...query, page: null, after: null }, new Calendar([[formZone(request), 0]]))
-  const events = new Map<number, StoredEvent>()
-  for await (const some of readInBatches((each) => listStoredEvents(storage, account, each), page, 0)) {
-    for (const event of some) events.set(event.id, event)
-    if (events.size >= maxReversed) break
-  }
-  const originals = new Map(events.values().map((event) => [event.undoneBy, event]))
-  // A change, its undo and its redo: the last one has the effect of the first. A change and its undo have none.
-  const hasEffect = (event: StoredEvent): boolean => {
-    const original = originals.get(event.id)
-    return original === undefined || !hasEffect(original)
-  }
-  const open = events.values().filter((event) => event.undoneBy === null && hasEffect(event))
-  return open
-    .map(({ id }) => id)
-    .take(maxReversed)
-    .toArray()
+  return (await findEffective(storage, account, { ...page, after: newest + 1 })).ids
 }
 
 function chooseNotice(count: number, failed: number): Notice {

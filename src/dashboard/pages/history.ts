@@ -5,7 +5,7 @@ import { Calendar, dayText } from '../../accounts/calendar.ts'
 import { eventExport } from '../../api/events.ts'
 import { recordFile } from '../../api/exports.ts'
 import { Failure } from '../../errors.ts'
-import { maxReversed, mayReverse, type Reversals } from '../../events/reversal.ts'
+import { mayReverse, type Reversals } from '../../events/reversal.ts'
 import { type EventsQuery, eventsQuery, readEventPage } from '../../events/schema.ts'
 import { listBatches, listStoredEvents, type StoredEvent } from '../../events/store.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -30,6 +30,7 @@ import { newLinkActions } from '../parts/link-actions.ts'
 import { emptyState } from '../parts/messages.ts'
 import { formZone } from '../parts/time-zones.ts'
 import { csvHeaders, withByteOrderMark } from '../statistics/csv.ts'
+import { findEffective } from './effective-events.ts'
 import {
   batchHead,
   type Entry,
@@ -53,15 +54,16 @@ interface Services {
 const historyFile = `${historyHome}.csv`
 
 export function addHistoryPages(pages: Pages, services: Services): void {
-  const file = eventExport(services.storage, services)
-  pages.getFile(historyFile, 'events:read', ({ account, exchange, query }) =>
-    services.semaphores.downloads.run(async () => {
+  pages.getFile(historyFile, 'events:read', (request) => {
+    const { account, exchange, query } = request
+    const file = eventExport(services.storage, services, async () => new Calendar([[formZone(request), 0]]))
+    return services.semaphores.downloads.run(async () => {
       const wanted = file.query.check(query)
       if (wanted instanceof Failure) throw wanted
       const parts = recordFile(await file.read(account, wanted), 'csv', file)
       return sendParts(exchange, withByteOrderMark(parts), csvHeaders('history.csv'))
-    }, String(account)),
-  )
+    }, String(account))
+  })
   pages.get(historyHome, 'events:read', (request) => historyPage(request, services))
   // After a change of the color scheme.
   pages.get(`${historyHome}/undo`, 'events:read', async () => new Redirect(historyHome))
@@ -206,7 +208,7 @@ function downloadLink(list: EventList, { length }: readonly unknown[]): Html | n
   return html`<a class="small" href="${href}">Export CSV</a>`
 }
 
-/** Renders the button that undoes all events that the filters select. */
+/** Renders the button that undoes all events that the filters select, up to those that the page knows. */
 async function undoShown(
   storage: Storage,
   list: EventList,
@@ -215,16 +217,12 @@ async function undoShown(
 ): Promise<Html | null> {
   const isAll = list.href(noFilters) === list.href({})
   if (isAll || list.query.batch_id !== null || !mayReverse(viewer, rows)) return null
-  const { total } = await listStoredEvents(storage, viewer.account, { ...list.request, offset: 0, limit: 1 })
-  if (total < 2 || total > maxReversed) return null
+  const { ids, newest, isWhole } = await findEffective(storage, viewer.account, list.request)
+  if (ids.length < 2) return null
   const filter = new URL(list.href({ per_page: null }), 'http://localhost').search
-  const fields = { filter, next: list.currentHref }
-  return postButton({
-    label: `Undo these ${formatCount(total)}`,
-    weight: 'link-like',
-    action: `${historyHome}/undo`,
-    fields,
-  })
+  const fields = { filter, newest: String(newest), next: list.currentHref }
+  const label = `Undo ${isWhole ? 'these' : 'the latest'} ${formatCount(ids.length)}`
+  return postButton({ label, weight: 'link-like', action: `${historyHome}/undo`, fields })
 }
 
 /** Renders the filters. Those for one record or batch are in the URL only. */

@@ -30,7 +30,7 @@ export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: S
   pages.get(home, 'keys:read', async ({ account, actor, query }) => listPage(await listKeys(db, account), query, actor))
 
   pages.get(`${home}/new`, 'keys:write', async (request) =>
-    newPage(new FormState({ task: 'create', ...checkedScopes(tasks.create.scopes), expires: '365d' }), request),
+    newPage(new FormState({ task: 'create', expires: '365d' }), request),
   )
 
   const create: PageHandler = async ({ actor, fields }) => {
@@ -145,10 +145,6 @@ const tasks = {
 } as const satisfies Readonly<Record<string, Task>>
 const taskNames = Object.keys(tasks) as (keyof typeof tasks)[]
 
-function checkedScopes(scopes: readonly KeyScope[]): Fields {
-  return Object.fromEntries(scopes.map((scope) => [scope, 'true']))
-}
-
 /** Returns a scope in words: "read links". */
 export function describeScope(scope: KeyScope): string {
   if (scope === '*') return 'everything'
@@ -224,13 +220,24 @@ const keyForm = form<{ name: string; expires: Lifetime; task: string } & Readonl
     ...(scopeFields as Record<string, Field<unknown>>),
   },
   [],
-  (values) => (grantedScopes(values).length > 0 ? [] : [new Refusal('required.any_scope').at('*')]),
+  (values) => {
+    const [scopes, checked] = [grantedScopes(values), checkedScopes(values)]
+    if (scopes.length === 0) return [new Refusal('required.any_scope').at('*')]
+    // Without scripts, a task doesn't check its scopes.
+    const isClear =
+      checked.length === 0 || (checked.length === scopes.length && checked.every((one) => scopes.includes(one)))
+    return isClear ? [] : [new Refusal('not_allowed.task').at('task')]
+  },
 )
+
+function checkedScopes(values: Readonly<Record<string, unknown>>): KeyScope[] {
+  return scopes.filter((scope) => values[scope] === 'true')
+}
 
 /** Returns the scopes of the task, or the checked ones; `*` includes all others. */
 function grantedScopes(values: Readonly<Record<string, unknown>>): KeyScope[] {
   const task = taskNames.find((name) => name === values.task)
   if (task !== undefined) return [...tasks[task].scopes]
-  const checked = scopes.filter((scope) => values[scope] === 'true')
+  const checked = checkedScopes(values)
   return checked.includes('*') ? ['*'] : checked
 }

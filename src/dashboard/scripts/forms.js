@@ -63,10 +63,21 @@ document.addEventListener('change', ({ target }) => {
     const own = /** @type {HTMLInputElement | null} */ (fields.querySelector('[name=task][value=own]'))
     if (own !== null) own.checked = true
   } else if (target.value !== 'own') {
-    const scopes = target.parentElement?.querySelector('[data-scopes]')?.getAttribute('data-scopes') ?? ''
-    for (const box of boxes) box.checked = scopes.split(' ').includes(box.name)
+    const scopes = readScopes(target)
+    for (const box of boxes) box.checked = scopes.includes(box.name)
   }
 })
+for (const fields of document.querySelectorAll('[data-tasks]')) {
+  const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (fields.querySelectorAll('[type=checkbox]'))
+  if ([...boxes].some(({ checked }) => checked)) continue
+  const scopes = readScopes(fields.querySelector('[name=task]:checked'))
+  for (const box of boxes) box.defaultChecked = scopes.includes(box.name)
+}
+
+/** @type {(radio: Element | null) => readonly string[]} */
+function readScopes(radio) {
+  return (radio?.parentElement?.querySelector('[data-scopes]')?.getAttribute('data-scopes') ?? '').split(' ')
+}
 
 document.addEventListener('focusout', ({ target }) => completeUrl(target))
 // The Enter key submits a form before its field loses the focus.
