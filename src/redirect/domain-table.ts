@@ -12,6 +12,8 @@ export class DomainTable {
   readonly #db: Db
   #byName = new Map<string, ServedDomain>()
   #byId = new Map<number, ServedDomain>()
+  /** The table that `load` fills. Changes during that time belong in both. A failed load is repeated, with a new table. */
+  #loading: DomainTable | undefined
 
   constructor(db: Db) {
     this.#db = db
@@ -28,11 +30,13 @@ export class DomainTable {
   /** Reads all domains. Until all are read, the old ones are served. */
   async load(): Promise<void> {
     const loaded = new DomainTable(this.#db)
+    this.#loading = loaded
     let page: ServedDomain[] = []
     do {
       page = await servedDomainsAfter(this.#db, page.at(-1)?.id ?? 0, pageSize)
       for (const row of page) loaded.set(row)
     } while (page.length === pageSize)
+    this.#loading = undefined
     this.#byName = loaded.#byName
     this.#byId = loaded.#byId
   }
@@ -51,6 +55,7 @@ export class DomainTable {
 
   /** Replaces a domain, unless a later version is known: a poll may end after a change that it has not seen. */
   set(domain: ServedDomain): void {
+    this.#loading?.set(domain)
     const known = this.#byId.get(domain.id)
     if (known !== undefined && known.updated_at > domain.updated_at) return
     this.#drop(domain.id)
