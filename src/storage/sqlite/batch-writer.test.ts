@@ -73,3 +73,18 @@ test('stores a batch even if the records to index can no longer be read', async 
   t.after(() => connection.close())
   assert.equal(await connection.write(async () => 'stored'), 'stored')
 })
+
+test('rejects a batch if it is closed while it indexes', async (t) => {
+  const folder = await migrated(new Folder())
+  t.after(() => folder.remove())
+  const records = new Records(folder)
+  t.after(() => records.db.close())
+  for (let n = 0; n < 1_001; n++) records.insertAscii(1, `n${n}.example.com`)
+  const connection = openSqliteBatchWriter(folder.database, { storesRecords: true })
+  const batch = assert.rejects(
+    connection.write(async () => undefined),
+    { code: 'database_unavailable' },
+  )
+  await connection.close()
+  await batch
+})

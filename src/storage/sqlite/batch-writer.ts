@@ -42,6 +42,8 @@ export function openSqliteBatchWriter(path: string, { storesRecords = false }: B
     async write(work) {
       requireOpen()
       if (storesRecords) await shortenBacklog(connection)
+      // It may have been closed meanwhile.
+      requireOpen()
       return commits.write(work)
     },
     // Deleted rows are in the log until it is written again from its start.
