@@ -122,6 +122,18 @@ test('undoes a transaction that fails alone in its commit', async (t) => {
   assert.deepEqual(committed(), ['whole'])
 })
 
+test('rejects a transaction that SQLite has rolled back by itself', async (t) => {
+  const { writer, commits, committed } = open(t)
+  await commits.write((db) => db.execute(insert({ text: 'taken' })))
+  const swallowed = commits.write(async (db) => {
+    await db.execute(insert({ text: 'lost' }))
+    assert.throws(() => writer.database.exec("insert or rollback into notes values ('taken')"))
+  })
+  await assert.rejects(swallowed, /no transaction is active/)
+  await commits.write((db) => db.execute(insert({ text: 'next' })))
+  assert.deepEqual(committed(), ['next', 'taken'])
+})
+
 test('commits with synchronous = FULL, so that a response means that the change is on disk', (t) => {
   const { writer } = open(t)
   assert.equal(writer.database.prepare('pragma synchronous').all()[0]?.synchronous, 2)

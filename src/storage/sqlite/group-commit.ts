@@ -117,10 +117,10 @@ export class GroupCommit {
     this.#highestIds.clear()
     try {
       const settled: (() => void)[] = []
-      // A savepoint copies every page before it changes. If the only transaction fails, all is rolled back.
+      // A savepoint copies every page before it changes. If the only transaction fails, an empty one takes its place.
       const hasSavepoints = group.length > 1
       for (const write of group) settled.push(await this.#runOne(write, hasSavepoints))
-      if (database.isTransaction) database.exec('commit')
+      database.exec('commit')
       this.#seconds.add((performance.now() - start) / 1000)
       this.#sizes.add(group.length)
       return settled
@@ -168,7 +168,7 @@ export class GroupCommit {
     } catch (error) {
       if (!database.isTransaction) throw error
       if (needsSavepoint) database.exec('rollback to work; release work')
-      else if (!isSingleStatement) database.exec('rollback')
+      else if (!isSingleStatement) database.exec('rollback; begin')
       return () => reject(error)
     }
   }
