@@ -2,9 +2,17 @@
 import type { RecordKind } from '../record-kinds.ts'
 import { type Changes, isSame, type NewEvent, type Values } from './event.ts'
 
-/** What new records have unless it is set otherwise. Stored events lack these values, so they never change. */
+/**
+ * What new records have unless it is set otherwise, in the order in which events show the fields; null for none. Stored events
+ * lack these values, so they never change.
+ */
 const usualValues: Readonly<Partial<Record<RecordKind, Values>>> = {
-  link: { disabled: false, forward_query: false, redirect_status: 302, tags: [], archived: false, exact: false },
+  link: {
+    ...{ url: null, domain_id: null, alias: null, space_id: null, title: null, disabled: false },
+    ...{ active_period_start_at: null, active_period_end_at: null, clicks_limit: null, expiration_url: null },
+    ...{ redirect_password: null, forward_query: false, redirect_status: 302, rules: null },
+    ...{ tags: [], notes: null, archived: false, exact: false },
+  },
 }
 
 /**
@@ -15,7 +23,8 @@ export function formatChanges({ record, action, changes }: Pick<NewEvent, 'recor
   if (changes === null) return null
   const usual = usualValues[record] ?? {}
   const isNew = action === 'created' || action === 'restored'
-  if (!isNew || Object.keys(usual).some((field) => !(field in changes))) return JSON.stringify(changes)
+  if (!isNew || Object.entries(usual).some(([field, value]) => value !== null && !(field in changes)))
+    return JSON.stringify(changes)
   const values: Record<string, unknown> = {}
   for (const [field, [before, after]] of Object.entries(changes)) {
     if (before !== null) return JSON.stringify(changes)
@@ -28,6 +37,9 @@ export function formatChanges({ record, action, changes }: Pick<NewEvent, 'recor
 export function parseChanges(record: RecordKind, text: string | null): Changes | null {
   const stored = text === null ? null : (JSON.parse(text) as Changes | readonly [Values])
   if (!Array.isArray(stored)) return stored as Changes | null
-  const values = { ...stored[0], ...usualValues[record], ...stored[0] } as Values
-  return Object.fromEntries(Object.entries(values).map(([field, after]) => [field, [null, after]]))
+  const changes: Record<string, readonly [null, unknown]> = {}
+  for (const [field, after] of Object.entries({ ...usualValues[record], ...stored[0] })) {
+    if (after !== null) changes[field] = [null, after]
+  }
+  return changes
 }
