@@ -64,7 +64,7 @@ const run = spawn(
 const [code] = await once(run, 'close')
 if (existsSync(timesPath)) process.stdout.write(`\n${mostExpensive(readFileSync(timesPath, 'utf8'))}\n`)
 rmSync(folder, { recursive: true })
-rmSync(join(repository, bundle), { recursive: true, force: true })
+if (isOnBundle) rmSync(join(repository, bundle), { recursive: true })
 process.exitCode = code ?? 1
 
 /**
