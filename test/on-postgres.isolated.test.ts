@@ -12,7 +12,7 @@ await runOnPostgres([
   'src/{accounts,idempotency,members,qr,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
   'src/sign-in/passkeys/store.test.ts',
-  'src/events/{random-undo,removal,retention,store}.test.ts',
+  'src/events/{log,random-undo,removal,retention,store}.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
   'src/links/{address-clashes,addresses.contract,addresses-history.contract,link-list,simultaneous-stores}.test.ts',

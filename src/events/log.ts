@@ -1,5 +1,5 @@
 /** The log of changes: an event for each change of a record, stored in the transaction of the change. */
-import type { Db } from '../storage/port.ts'
+import { type Db, parts } from '../storage/port.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
 import type { NewEvent } from './event.ts'
 import { formatChanges } from './stored-changes.ts'
@@ -14,7 +14,7 @@ export interface Author {
   readonly batchId: string
 }
 
-/** An event, and its author, if it is not the actor. Events of one author follow each other. */
+/** An event, and its author, if it is not the actor. */
 interface AuthoredEvent extends NewEvent {
   readonly author?: Author
 }
@@ -45,30 +45,40 @@ export async function recordEvents(tx: Db, actor: Author, events: Iterable<Autho
 type EventRow = ReturnType<typeof toRow>
 
 async function insertEvents(tx: Db, rows: readonly EventRow[]): Promise<void> {
-  const isFirst = rows.map(({ batch_id }, at) => batch_id !== rows[at - 1]?.batch_id)
+  for (const some of parts(rows, insertedEvents)) await tx.execute(insertion(some))
+}
+
+/** Returns the query that stores events. Mostly, only the first can open its batch: then the query looks up a single batch. */
+function insertion(rows: readonly EventRow[]) {
+  const batches = rows.map(({ batch_id }) => batch_id)
+  const mayOpen = batches.map((batch, at) => batches.indexOf(batch) === at)
+  const isOneBatch = mayOpen.lastIndexOf(true) === 0
   const build = () =>
-    query.insertInto('events').values(({ selectFrom, case: when, lit, tuple, refTuple, eb }) => {
+    query.insertInto('events').values(({ selectFrom, case: when, lit, val, tuple, refTuple, eb }) => {
       // The place of a batch in its index. PostgreSQL has no statistics of a new database: for equality with both columns, it would
       // use an index without batches, and read all events of the account.
-      const opens = ({ account_id, batch_id }: EventRow) => {
+      const opens = ({ account_id, batch_id }: EventRow, at: number) => {
         const [columns, own] = [refTuple('account_id', 'batch_id'), tuple(account_id, batch_id)]
         const next = selectFrom('events')
           .select(eb(columns, '=', own).as('is_own'))
           .where(eb(columns, '>=', own))
         return when()
+          .when(eb(val(Number(mayOpen[at])), '=', lit(0)))
+          .then(lit(null))
           .when(next.orderBy('account_id').orderBy('batch_id').limit(lit(1)).$asScalar().$castTo<boolean>())
           .then(lit(null))
           .else(lit(1))
           .end()
       }
       // After the other columns, as in the values.
-      return rows.map((row, at) => ({ ...row, opens_batch: isFirst[at] ? opens(row) : null }))
+      return rows.map((row, at) => ({ ...row, opens_batch: isOneBatch && at > 0 ? null : opens(row, at) }))
     })
   const values = rows.flatMap((row, at) => {
     const batch = [row.account_id, row.batch_id]
-    return [...Object.values(row), ...(isFirst[at] ? [...batch, ...batch] : [null])]
+    const place = isOneBatch && at > 0 ? [null] : [Number(mayOpen[at]), ...batch, ...batch]
+    return [...Object.values(row), ...place]
   })
-  await tx.execute(new CachedQuery(`insert events, ${isFirst.map(Number).join('')}`, values, build))
+  return new CachedQuery(`insert ${rows.length} events${isOneBatch ? ' of a batch' : ''}`, values, build)
 }
 
 function toRow(actor: Author, event: NewEvent, created_at: string) {
