@@ -195,11 +195,8 @@ async function tagLinks(
   stored: readonly StoredRow[],
   known: Tags,
 ): Promise<Versioned<LinkRow>[]> {
-  let tags = known
-  for (const [author, own] of Map.groupBy(stored, ({ link }) => link.actor ?? actor)) {
-    const names = own.flatMap(({ link }) => link.tags)
-    tags = await createTags(tx, author, names, tags)
-  }
+  const wanted = stored.map(({ link }) => ({ author: link.actor ?? actor, names: link.tags }))
+  const tags = await createTags(tx, actor, wanted, known)
   const added: { link: number; tag: number }[] = []
   const records = stored.map(({ link, inserted, domain, stored: { id } }) => {
     const folded = [...new Set(link.tags.map(foldCase))].sort()

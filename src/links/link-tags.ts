@@ -218,7 +218,7 @@ async function tagsNamed(tx: Db, actor: Actor, names: readonly string[]): Promis
   const known = await lockTags(tx, actor.account, names)
   const violations = unknownTagViolations(actor, names, known)
   if (violations.length > 0) throw validationFailed(violations)
-  const all = await createTags(tx, actor, names, known)
+  const all = await createTags(tx, actor, [{ author: actor, names }], known)
   return new Set([...all.values()].map(({ id }) => id))
 }
 
@@ -271,23 +271,34 @@ export async function lockTags(
   return found
 }
 
-/** Creates the tags that are not in `known`. Returns the tags with all of these names as `lockTags` does. */
+/** Names of tags, and who creates those that are missing. */
+interface WantedTags {
+  readonly author: Actor
+  readonly names: Iterable<string>
+}
+
+/**
+ * Creates the tags that are not in `known`, each for the first author who names it and may create tags. Two transactions with the
+ * same names don't deadlock, because they store them in the same order. Returns the tags with all of these names as `lockTags` does.
+ */
 export async function createTags(
   tx: Db,
   actor: Actor,
-  names: Iterable<string>,
+  wanted: readonly WantedTags[],
   known: ReadonlyMap<string, NamedTag>,
 ): Promise<ReadonlyMap<string, NamedTag>> {
-  const missing = new Map<string, string>()
-  for (const name of names) {
-    const folded = foldCase(name)
-    if (!known.has(folded) && !missing.has(folded)) missing.set(folded, name)
+  const missing = new Map<string, { readonly name: string; readonly author: Actor }>()
+  for (const { author, names } of wanted.filter((each) => canCreateTags(each.author))) {
+    for (const name of names) {
+      const folded = foldCase(name)
+      if (!known.has(folded)) missing.getOrInsert(folded, { name, author })
+    }
   }
   if (missing.size === 0) return known
   const { account } = actor
   const now = new Date().toISOString()
   const sorted = [...missing].sort(([a], [b]) => (a < b ? -1 : 1))
-  const created = sorted.map(([name_folded, name]) => ({
+  const created = sorted.map(([name_folded, { name }]) => ({
     account_id: account,
     name,
     name_folded,
@@ -299,9 +310,11 @@ export async function createTags(
   for (const some of parts(created)) {
     const insertion = query.insertInto('tags').values(some)
     const ifFree = insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing())
-    const stored = await tx.execute(ifFree.returning(['id', 'name', 'color']))
-    const events = stored.map(({ id, name, color }): NewEvent => {
-      return { record: 'tag', action: 'created', id, name, changes: { name: [null, name], color: [null, color] } }
+    const stored = await tx.execute(ifFree.returning(['id', 'name', 'name_folded', 'color']))
+    const events = stored.map(({ id, name, name_folded, color }) => {
+      const changes: NewEvent['changes'] = { name: [null, name], color: [null, color] }
+      const { author = actor } = missing.get(name_folded) ?? {}
+      return { record: 'tag', action: 'created', id, name, changes, author } as const
     })
     await recordEvents(tx, actor, events)
   }

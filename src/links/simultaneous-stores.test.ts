@@ -86,3 +86,29 @@ test('an unexpected error of one request does not fail the others', async (t) =>
   )
   assert.deepEqual(outcomes, ['a', 'broken', 'b'])
 })
+
+test('stores the new tags of all requests in the order of their names, each for the first request that names it and may', async (t) => {
+  const { storage, account, store } = await open(t)
+  const actors = Array.from({ length: 4 }, (_, n) => ({ ...systemActor(account), name: `Key ${n}` }))
+  const [reader] = actors as [Actor]
+  actors[0] = { ...reader, scopes: ['links:write'] }
+  const tags = [['Alpha'], ['zulu', 'Mike'], ['mike', 'alpha'], ['Bravo', 'Zulu']]
+  const results = await Promise.allSettled(actors.map((actor, n) => store(actor, { tags: tags[n] ?? [] })))
+  const shown = results.map((result) => (result.status === 'fulfilled' ? result.value.record.tags : result.reason.code))
+  assert.deepEqual(shown, ['validation_failed', 'Mike,zulu', 'alpha,Mike', 'Bravo,zulu'])
+  const stored = query.selectFrom('tags').select('name').orderBy('id')
+  assert.deepEqual(
+    (await storage.execute(stored)).map(({ name }) => name),
+    ['alpha', 'Bravo', 'Mike', 'zulu'],
+  )
+  const events = (await storage.execute(eventsOf(account))).filter(({ record }) => record === 'tag')
+  assert.deepEqual(
+    events.map(({ record_name, actor_name }) => [record_name, actor_name]),
+    [
+      ['alpha', 'Key 2'],
+      ['Bravo', 'Key 3'],
+      ['Mike', 'Key 1'],
+      ['zulu', 'Key 1'],
+    ],
+  )
+})
