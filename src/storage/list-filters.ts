@@ -1,7 +1,7 @@
 /** The conditions of a listing's filters, ranges and groups. */
 import type { Groups, RangeColumn } from '../resources.ts'
 import type { GroupIds, Listable, Listing } from './port.ts'
-import { type Sql, sql } from './sql-text.ts'
+import { type Sql, sqlPart } from './sql-text.ts'
 
 /** A listing whose search is folded, without the type of its rows. */
 export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
@@ -11,15 +11,15 @@ export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly column
 export function buildFilters(listing: AnyListing): Sql[] {
   const { of, account, filter, ranges = {}, upTo = null } = listing
   const conditions = Object.entries(filter).map(([column, value]) =>
-    value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
+    value === null ? sqlPart`${sqlPart.ref(column)} is null` : sqlPart`${sqlPart.ref(column)} = ${value}`,
   )
   for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
   for (const group of listGroups(listing)) {
     const { from, where } = selectMembers(account, group)
-    const isOwn = sql`${sql.ref(group.key)} = ${sql.ref(of.table)}.id`
-    conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
+    const isOwn = sqlPart`${sqlPart.ref(group.key)} = ${sqlPart.ref(of.table)}.id`
+    conditions.push(sqlPart`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
-  if (upTo !== null) conditions.push(sql`id <= cast(${upTo} as bigint)`)
+  if (upTo !== null) conditions.push(sqlPart`id <= cast(${upTo} as bigint)`)
   return conditions
 }
 
@@ -30,19 +30,19 @@ function rangeConditions(listing: AnyListing, name: string): Sql[] {
   const inRange = buildBounds(listing, name)
   if (typeof column === 'string') return inRange
   const { table, key } = column
-  const isOwn = sql`${sql.ref(key)} = ${sql.ref(of.table)}.id and account_id = ${account}`
-  return [sql`exists (select 1 from ${sql.ref(table)} where ${isOwn} and ${all(inRange)})`]
+  const isOwn = sqlPart`${sqlPart.ref(key)} = ${sqlPart.ref(of.table)}.id and account_id = ${account}`
+  return [sqlPart`exists (select 1 from ${sqlPart.ref(table)} where ${isOwn} and ${all(inRange)})`]
 }
 
 /** Returns the conditions for the table of a range's column. */
 export function buildBounds(listing: AnyListing, name: string): Sql[] {
   const { column, where } = rangeColumn(listing, name)
   const { from, before } = listing.ranges?.[name] ?? {}
-  const value = sql.ref(typeof column === 'string' ? column : column.column)
+  const value = sqlPart.ref(typeof column === 'string' ? column : column.column)
   return [
-    ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
-    ...(before === undefined ? [] : [sql`${value} < ${before}`]),
-    ...(where === undefined ? [] : [sql.raw(where)]),
+    ...(from === undefined ? [] : [sqlPart`${value} >= ${from}`]),
+    ...(before === undefined ? [] : [sqlPart`${value} < ${before}`]),
+    ...(where === undefined ? [] : [sqlPart.raw(where)]),
   ]
 }
 
@@ -78,10 +78,13 @@ export function listGroups({ of, groups = {} }: AnyListing): GroupFilter[] {
 
 /** Returns the account's rows of a group. */
 export function selectMembers(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
-  return { from: sql.ref(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
+  return {
+    from: sqlPart.ref(table),
+    where: sqlPart`account_id = ${account} and ${sqlPart.ref(group)} in (${sqlPart.join(ids)})`,
+  }
 }
 
 /** Returns a condition that holds if all of these do. */
 export function all(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, ' and ')
+  return conditions.length === 0 ? sqlPart`1 = 1` : sqlPart.join(conditions, ' and ')
 }

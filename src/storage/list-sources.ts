@@ -13,7 +13,7 @@ import {
   selectMembers,
 } from './list-filters.ts'
 import type { Values } from './port.ts'
-import { type Sql, sql } from './sql-text.ts'
+import { type Sql, sqlPart } from './sql-text.ts'
 
 /**
  * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
@@ -92,24 +92,27 @@ export function sorted(engine: ListEngine, listing: AnyListing): Source {
   if (sortBy === 'id') return filtered(engine, listing, omitsArchived(listing) ? of.archived?.column : undefined)
   const { table, column, key } = sortColumn(listing)
   const index = `${table}_by_${sortBy}`
-  const entries = sql`${sql.ref(table)}${engine.indexHint(index)}`
-  const [id, sortedBy] = [sql.ref(key), sql.ref(column)]
+  const entries = sqlPart`${sqlPart.ref(table)}${engine.indexHint(index)}`
+  const [id, sortedBy] = [sqlPart.ref(key), sqlPart.ref(column)]
   if (table === of.table) return { from: entries, id, sortedBy, where: buildConditions(engine, listing) }
   // A range of the sorted column limits the index. Otherwise its matches could be at the end.
   const { [sortBy]: range, ...others } = ranges
-  const isInRange = all([sql`account_id = ${account}`, ...(range === undefined ? [] : buildBounds(listing, sortBy))])
-  const side = sql`select ${id} as side_id, ${sortedBy} as side_by from ${entries} where ${isInRange}`
-  return joined(engine, { ...listing, ranges: others }, side, sql`side_by`)
+  const isInRange = all([
+    sqlPart`account_id = ${account}`,
+    ...(range === undefined ? [] : buildBounds(listing, sortBy)),
+  ])
+  const side = sqlPart`select ${id} as side_id, ${sortedBy} as side_by from ${entries} where ${isInRange}`
+  return joined(engine, { ...listing, ranges: others }, side, sqlPart`side_by`)
 }
 
 /** Returns the records that match, from entries of a side table, which have the account and the `side_id` of the record. */
-function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = sql`side_id`): Source {
-  const own = { id: sql`side_id`, sortedBy }
+function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = sqlPart`side_id`): Source {
+  const own = { id: sqlPart`side_id`, sortedBy }
   const where = buildConditions(engine, listing)
   // Without other conditions, the entries are enough.
-  if (where.length === 1) return { from: sql`(${side}) as side`, where: [], ...own }
+  if (where.length === 1) return { from: sqlPart`(${side}) as side`, where: [], ...own }
   return {
-    from: sql`(${side}) as side ${engine.joinInOrder} ${sql.ref(listing.of.table)} on id = side_id`,
+    from: sqlPart`(${side}) as side ${engine.joinInOrder} ${sqlPart.ref(listing.of.table)} on id = side_id`,
     where,
     ...own,
   }
@@ -118,14 +121,14 @@ function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = s
 /** Returns the records that match, by ascending id, from the index of a filter or, without `column`, of all records. */
 export function filtered(engine: ListEngine, listing: AnyListing, column?: string): Source {
   const { table } = listing.of
-  const from = sql`${sql.ref(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
-  return { from, id: sql`id`, sortedBy: sql`id`, where: buildConditions(engine, listing) }
+  const from = sqlPart`${sqlPart.ref(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
+  return { from, id: sqlPart`id`, sortedBy: sqlPart`id`, where: buildConditions(engine, listing) }
 }
 
 /** Returns the conditions that a matching record meets. */
 function buildConditions(engine: ListEngine, listing: AnyListing): Sql[] {
   const { account, after } = listing
-  const conditions = [sql`account_id = ${account}`, ...buildFilters(listing), ...buildSearch(engine, listing)]
+  const conditions = [sqlPart`account_id = ${account}`, ...buildFilters(listing), ...buildSearch(engine, listing)]
   if (after !== null) conditions.push(isAfter(listing, after))
   return conditions
 }
@@ -136,9 +139,9 @@ function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
   const { column } = rangeColumn(listing, name)
   if (typeof column === 'string') return filtered(engine, listing, name)
   const { [name]: _, ...others } = ranges
-  const entries = sql`${sql.ref(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
-  const isInRange = all([sql`account_id = ${account}`, ...buildBounds(listing, name)])
-  const side = sql`select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}`
+  const entries = sqlPart`${sqlPart.ref(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
+  const isInRange = all([sqlPart`account_id = ${account}`, ...buildBounds(listing, name)])
+  const side = sqlPart`select ${sqlPart.ref(column.key)} as side_id from ${entries} where ${isInRange}`
   return joined(engine, { ...listing, ranges: others }, side)
 }
 
@@ -146,9 +149,9 @@ function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
 function grouped(engine: ListEngine, listing: AnyListing, { name, ids, ...group }: GroupFilter): Source {
   const { account, after, groups = {} } = listing
   const { from, where } = selectMembers(account, { name, ids, ...group })
-  const distinct = ids.length > 1 ? sql`distinct` : sql``
-  const follows = after === null ? sql`` : sql`and ${isAfter(listing, after, sql.ref(group.key))}`
-  const side = sql`select ${distinct} ${sql.ref(group.key)} as side_id from ${from} where ${where} ${follows}`
+  const distinct = ids.length > 1 ? sqlPart`distinct` : sqlPart``
+  const follows = after === null ? sqlPart`` : sqlPart`and ${isAfter(listing, after, sqlPart.ref(group.key))}`
+  const side = sqlPart`select ${distinct} ${sqlPart.ref(group.key)} as side_id from ${from} where ${where} ${follows}`
   const others = { ...groups, [name]: (groups[name] ?? []).filter((each) => each !== ids) }
   return joined(engine, { ...listing, after: null, groups: others }, side)
 }
@@ -158,9 +161,9 @@ export function buildSearch(engine: ListEngine, listing: AnyListing): Sql[] {
   const { searched } = listing.of
   return listing.search.map((term) => {
     const matches = listSpellings(listing, term).flatMap(({ text, fields }) =>
-      fields.map((name) => engine.contains(sql.raw(searched[name] as string), text)),
+      fields.map((name) => engine.contains(sqlPart.raw(searched[name] as string), text)),
     )
-    return sql`(${sql.join(matches, ' or ')})`
+    return sqlPart`(${sqlPart.join(matches, ' or ')})`
   })
 }
 
@@ -180,8 +183,8 @@ export function listSpellings({ of, searchIn }: AnyListing, term: string): Spell
   return others.length === 0 ? [ofUrls] : [{ text: term, fields: others }, ofUrls]
 }
 
-export function isAfter({ direction }: AnyListing, after: number, id: Sql = sql`id`): Sql {
-  return sql`${id} ${sql.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`
+export function isAfter({ direction }: AnyListing, after: number, id: Sql = sqlPart`id`): Sql {
+  return sqlPart`${id} ${sqlPart.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`
 }
 
 export function sortColumn({ of, sortBy }: AnyListing): SideColumn {

@@ -3,7 +3,7 @@ import { foldCase } from '../lib/text.ts'
 import { type AnyListable, type AnyListing, all, countFilters, omitsArchived } from './list-filters.ts'
 import { type Cost, isAfter, type ListEngine, listIndexes, type Source, sortColumn, sorted } from './list-sources.ts'
 import { countedMatches, type Listable, type Listing, type Page, type Values } from './port.ts'
-import { type Sql, sql } from './sql-text.ts'
+import { type Sql, sqlPart } from './sql-text.ts'
 
 /** The most entries of an index that are skipped on the event loop. */
 const deep = countedMatches
@@ -32,7 +32,7 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
 /** Reads a page without a search or filter, except for archived records. Triggers maintain the total. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const rows = await engine.select(plainQuery(engine, listing), await pageCost(engine, listing, 'page'))
-  const counted = rows.length > 0 ? rows : await engine.select(sql`select ${recordCount(listing)}`, 'page')
+  const counted = rows.length > 0 ? rows : await engine.select(sqlPart`select ${recordCount(listing)}`, 'page')
   return { rows, total: readTotal(counted), totalIsExact: true }
 }
 
@@ -48,10 +48,10 @@ async function countedPage(
   listing: AnyListing,
   source: (listing: AnyListing) => Source,
 ): Promise<FoundPage> {
-  const total = sql`(${countQuery(source({ ...listing, after: null }), countedMatches + 1)})`
+  const total = sqlPart`(${countQuery(source({ ...listing, after: null }), countedMatches + 1)})`
   const cost = await pageCost(engine, listing, 'count')
   const rows = await engine.select(pageQuery(listing, source(listing), total), cost)
-  const counted = rows.length > 0 ? rows : await engine.select(sql`select ${total}`, cost)
+  const counted = rows.length > 0 ? rows : await engine.select(sqlPart`select ${total}`, cost)
   return { rows, ...boundedTotal(counted) }
 }
 
@@ -72,7 +72,7 @@ async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Fo
   const counted = boundedTotal(found)
   if (counted.totalIsExact) return { rows: found.filter((values) => values.at(-1) !== null), ...counted }
   const isById = sortBy === 'id' && isSorted
-  const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sql.lit(countedMatches))
+  const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sqlPart.lit(countedMatches))
   return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...counted }
 }
 
@@ -89,18 +89,18 @@ function boundedTotal(rows: readonly Values[]): Omit<FoundPage, 'rows'> {
 /** Selects the first records of a source. PostgreSQL takes a third of its time for `pageQuery`. */
 function firstPageQuery(listing: AnyListing, { from, id, sortedBy, where }: Source, total: Sql): Sql {
   const { of, direction, limit } = listing
-  const order = sql.raw(direction)
-  return sql`select ${total} as total, ${selected(of)} from ${from} where ${all(where)}
-    order by ${sortedBy} ${order}, ${id} ${order} limit ${sql.lit(limit)}`
+  const order = sqlPart.raw(direction)
+  return sqlPart`select ${total} as total, ${selected(of)} from ${from} where ${all(where)}
+    order by ${sortedBy} ${order}, ${id} ${order} limit ${sqlPart.lit(limit)}`
 }
 
 /** Selects one page of a source. Each row starts with the total. Reads only the records of that page. */
 function pageQuery(listing: AnyListing, source: Source, total: Sql): Sql {
   const { of, direction, limit, offset } = listing
-  return sql`select ${total} as total, ${selected(of)} from (
+  return sqlPart`select ${total} as total, ${selected(of)} from (
       select ${source.id} as walked_id, ${source.sortedBy} as walked_by from ${source.from} where ${all(source.where)}
-      order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
-    ) as walked join ${sql.ref(of.table)} on id = walked_id order by ${order(listing, direction)}`
+      order by ${order(listing, direction)} limit ${sqlPart.lit(limit)} offset cast(${offset} as bigint)
+    ) as walked join ${sqlPart.ref(of.table)} on id = walked_id order by ${order(listing, direction)}`
 }
 
 /**
@@ -111,55 +111,52 @@ function foundQuery(listing: AnyListing, source: Source): Sql {
   const { of, direction, limit, offset, after } = listing
   const { table, column, key } = sortColumn(listing)
   const value =
-    column === key ? sql`id` : sql`(select ${sql.ref(column)} from ${sql.ref(table)} where ${sql.ref(key)} = found.id)`
-  const following = after === null ? sql`` : sql`and ${isAfter(listing, after)}`
-  return sql`with found as materialized (
-      select ${source.id} as id from ${source.from} where ${all(source.where)} limit ${sql.lit(countedMatches + 1)}
+    column === key
+      ? sqlPart`id`
+      : sqlPart`(select ${sqlPart.ref(column)} from ${sqlPart.ref(table)} where ${sqlPart.ref(key)} = found.id)`
+  const following = after === null ? sqlPart`` : sqlPart`and ${isAfter(listing, after)}`
+  return sqlPart`with found as materialized (
+      select ${source.id} as id from ${source.from} where ${all(source.where)} limit ${sqlPart.lit(countedMatches + 1)}
     ), page as (
       select id as walked_id, ${value} as walked_by from found
-      where (select count(*) from found) <= ${sql.lit(countedMatches)} ${following}
-      order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
+      where (select count(*) from found) <= ${sqlPart.lit(countedMatches)} ${following}
+      order by ${order(listing, direction)} limit ${sqlPart.lit(limit)} offset cast(${offset} as bigint)
     )
     select (select count(*) from found) as total, ${selected(of)}, walked_id
-    from (select 1 as one) as always left join page on true left join ${sql.ref(of.table)} on id = walked_id
+    from (select 1 as one) as always left join page on true left join ${sqlPart.ref(of.table)} on id = walked_id
     order by ${order(listing, direction)}`
 }
 
 /** Counts the records of a source, up to `max`. */
 export function countQuery({ from, where }: Pick<Source, 'from' | 'where'>, max: number): Sql {
-  return sql`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sql.lit(max)}) as counted`
+  return sqlPart`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sqlPart.lit(max)}) as counted`
 }
 
 /** Returns the expression for the number of the records that the listing includes. */
 function recordCount(listing: AnyListing): Sql {
   const { of, account } = listing
   const stored = storedCount(account, of.table)
-  return of.archived && omitsArchived(listing) ? sql`${stored} - ${storedCount(account, of.archived.count)}` : stored
+  return of.archived && omitsArchived(listing)
+    ? sqlPart`${stored} - ${storedCount(account, of.archived.count)}`
+    : stored
 }
 
 /** Returns the expression for a number in `record_counts`, which PostgreSQL stores in several parts. */
 export function storedCount(account: number, name: string): Sql {
-  return sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
-    where account_id = ${account} and resource = ${sql.lit(name)})`
+  return sqlPart`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
+    where account_id = ${account} and resource = ${sqlPart.lit(name)})`
 }
 
 /** Returns the sort order. Records with the same value are sorted by id, in the same direction. */
 function order({ sortBy }: AnyListing, direction: 'asc' | 'desc'): Sql {
-  return sql.raw(sortBy === 'id' ? `walked_by ${direction}` : `walked_by ${direction}, walked_id ${direction}`)
+  return sqlPart.raw(sortBy === 'id' ? `walked_by ${direction}` : `walked_by ${direction}, walked_id ${direction}`)
 }
 
-/** Returns the listed columns, whose text is made once. */
-function selected(of: AnyListable): Sql {
-  const known = selections.get(of)
-  if (known !== undefined) return known
-  const { columns, computed = {} } = of
+/** Returns the listed columns. */
+function selected({ columns, computed = {} }: AnyListable): Sql {
   const texts = columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column))
-  const selection = sql.raw(texts.join(', '))
-  selections.set(of, selection)
-  return selection
+  return sqlPart.raw(texts.join(', '))
 }
-
-const selections = new WeakMap<AnyListable, Sql>()
 
 /** Returns the listed columns of a row that starts with the total. */
 function toRow<Row>({ columns }: Listable<Row>, values: Values): Row {

@@ -4,6 +4,7 @@ import { resources } from '../resources.ts'
 import { all, buildFilters } from './list-filters.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, query, valueById } from './schema.ts'
+import { toExpression } from './sql-text.ts'
 
 /** The columns that every record shows. */
 interface AnyRecord extends Times {
@@ -59,13 +60,7 @@ export class Records<Row extends AnyRecord> {
   async isListed(db: Db, account: number, id: number, page: PageRequest): Promise<boolean> {
     const filters = all(buildFilters({ of: this.#listable, account, ...page }))
     const found = query.selectFrom(this.#table).select('id').where('id', '=', id).where('account_id', '=', account)
-    return (
-      (
-        await db.execute(
-          found.where(sql<boolean>(filters.texts as readonly string[] as TemplateStringsArray, ...filters.parameters)),
-        )
-      ).length > 0
-    )
+    return (await db.execute(found.where(toExpression<boolean>(filters)))).length > 0
   }
 
   /** Finds the account's record with this id. */

@@ -2,7 +2,7 @@
 import type { AnyListing } from '../list-filters.ts'
 import { listSpellings } from '../list-sources.ts'
 import { letters, lettersEnd } from '../migrations/letters.ts'
-import { type Sql, sql } from '../sql-text.ts'
+import { type Sql, sqlPart } from '../sql-text.ts'
 
 /** Two characters from which `pg_trgm` makes trigrams. */
 const inTrigrams = /^[a-z0-9]{2}$/
@@ -16,12 +16,12 @@ export function buildShortTerms(listing: AnyListing): Sql[] {
   return listing.search.flatMap((term) => {
     const [spelling, ...others] = listSpellings(listing, term)
     if (others.length > 0 || spelling?.text !== term) return []
-    const hasLetters = sql`${sql.raw(letters(Object.values(listing.of.searched)))} @> array[${term}]::text[]`
+    const hasLetters = sqlPart`${sqlPart.raw(letters(Object.values(listing.of.searched)))} @> array[${term}]::text[]`
     if (inLetters.test(term)) return [hasLetters]
     if (!inTrigrams.test(term)) return []
     // `pg_trgm` can search for the term together with the ASCII character before or after it.
     const pattern = `${ascii}${term}|${term}${ascii}`
-    const hasTrigram = Object.values(listing.of.searched).map((text) => sql`${sql.raw(text)} ~ ${pattern}`)
-    return [sql`(${sql.join([...hasTrigram, hasLetters], ' or ')})`]
+    const hasTrigram = Object.values(listing.of.searched).map((text) => sqlPart`${sqlPart.raw(text)} ~ ${pattern}`)
+    return [sqlPart`(${sqlPart.join([...hasTrigram, hasLetters], ' or ')})`]
   })
 }

@@ -23,7 +23,7 @@ import type {
   Values,
 } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
-import { formatSql, sql } from '../sql-text.ts'
+import { formatSql, sqlPart } from '../sql-text.ts'
 import { insufficientPrivilege, isReadOnly, readSqlState } from './errors.ts'
 import { Pool, parseSettings, unlimited } from './pool.ts'
 import { compiledForPostgres, execute, executeForValues, retry, type SqlText, transact } from './queries.ts'
@@ -171,9 +171,9 @@ const readOnlyMs = 1_000
 function listEngine(select: ListEngine['select']): ListEngine {
   const engine: ListEngine = {
     select,
-    indexHint: () => sql``,
-    joinInOrder: sql`join`,
-    contains: (text, term) => sql`${text} like ${escapePattern(term)}`,
+    indexHint: () => sqlPart``,
+    joinInOrder: sqlPart`join`,
+    contains: (text, term) => sqlPart`${text} like ${escapePattern(term)}`,
     plan: (listing) => planned(engine, listing),
     // All queries have the same connections.
     archivesMany: async () => false,
@@ -187,10 +187,13 @@ async function planned(engine: ListEngine, listing: AnyListing): Promise<Plan> {
   const plain: Plan = { source, isSorted: true, cost: 'search' }
   if (buildShortTerms(listing).length === 0) return plain
   const { of, account } = listing
-  const table = sql.ref(of.table)
-  const newest = sql`(select * from ${table} where account_id = ${account} order by id desc limit ${sql.lit(sampled)})`
+  const table = sqlPart.ref(of.table)
+  const newest = sqlPart`(select * from ${table} where account_id = ${account} order by id desc limit ${sqlPart.lit(sampled)})`
   const { where } = source({ ...listing, after: null })
-  const [row = []] = await engine.select(countQuery({ from: sql`${newest} as ${table}`, where }, minCommon), 'search')
+  const [row = []] = await engine.select(
+    countQuery({ from: sqlPart`${newest} as ${table}`, where }, minCommon),
+    'search',
+  )
   if (Number(row[0]) === minCommon) return plain
   return { ...plain, source: (each) => ({ ...source(each), where: [...source(each).where, ...buildShortTerms(each)] }) }
 }

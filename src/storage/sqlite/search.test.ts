@@ -20,7 +20,7 @@ import { resources, type SideColumn } from '../../resources.ts'
 import { listPage } from '../list.ts'
 import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
-import { sql } from '../sql-text.ts'
+import { sqlPart } from '../sql-text.ts'
 import { Connection } from './connection.ts'
 import { formatForSqlite } from './group-commit.ts'
 import { SqliteLists } from './search.ts'
@@ -171,7 +171,7 @@ test('reads the index of the rarest filter', async () => {
   ]) {
     const listing = { ...base, of: listables.cards, filter, ranges: { plays: { from: 0 } } }
     const { source, cost } = await lists.plan(listing)
-    const { sql: text } = formatForSqlite(sql`select 1 from ${source(listing).from}`)
+    const { sql: text } = formatForSqlite(sqlPart`select 1 from ${source(listing).from}`)
     ok(text.includes('"cards_by_shelf_id"'), text)
     deepEqual(cost, 'search')
   }

@@ -16,7 +16,7 @@ import {
   type Source,
 } from '../list-sources.ts'
 import { countedMatches } from '../port.ts'
-import { type Sql, sql } from '../sql-text.ts'
+import { type Sql, sqlPart } from '../sql-text.ts'
 import { idBits, idOf, maxId, padding } from './search-index.ts'
 
 /** Terms of fewer characters have no trigram. */
@@ -34,7 +34,7 @@ const idle = { isBehind: false, isLarge: false, rare: maxRare }
 
 export class SqliteLists implements ListEngine {
   readonly select: ListEngine['select']
-  readonly joinInOrder = sql`cross join`
+  readonly joinInOrder = sqlPart`cross join`
 
   constructor(select: ListEngine['select']) {
     this.select = select
@@ -42,11 +42,11 @@ export class SqliteLists implements ListEngine {
 
   /** Without statistics, SQLite does not know which index is the best. */
   indexHint(index: string): Sql {
-    return sql` indexed by ${sql.ref(index)}`
+    return sqlPart` indexed by ${sqlPart.ref(index)}`
   }
 
   contains(text: Sql, term: string): Sql {
-    return sql`instr(${text}, ${term}) > 0`
+    return sqlPart`instr(${text}, ${term}) > 0`
   }
 
   /**
@@ -83,14 +83,14 @@ export class SqliteLists implements ListEngine {
   async archivesMany(listing: AnyListing): Promise<boolean> {
     const { of, account } = listing
     if (of.archived === undefined || !omitsArchived(listing)) return false
-    const [row = []] = await this.select(sql`select ${storedCount(account, of.archived.count)}`, 'page')
+    const [row = []] = await this.select(sqlPart`select ${storedCount(account, of.archived.count)}`, 'page')
     return Number(row[0]) > countedMatches
   }
 
   /** Returns the index with the fewest entries; undefined if all have more than `max`. */
   async #smallest(indexes: readonly Index[], max: number, cost: Cost): Promise<Index | undefined> {
-    const counts = indexes.map(({ entries }) => sql`(${countQuery(entries, max + 1)})`)
-    const [row = []] = await this.select(sql`select ${sql.join(counts)}`, cost)
+    const counts = indexes.map(({ entries }) => sqlPart`(${countQuery(entries, max + 1)})`)
+    const [row = []] = await this.select(sqlPart`select ${sqlPart.join(counts)}`, cost)
     const sizes = row.map(Number)
     const size = Math.min(...sizes)
     return size <= max ? indexes[sizes.lastIndexOf(size)] : undefined
@@ -104,10 +104,10 @@ export class SqliteLists implements ListEngine {
   async #state(listing: AnyListing): Promise<typeof idle> {
     const { of, account, search } = listing
     if (search.length === 0) return idle
-    const pending = { from: sql`search_changes`, where: [isPending(of.table, matchRange(account))] }
-    const own = sql`select total from record_counts where account_id = ${account} and resource = ${sql.lit(of.table)}`
+    const pending = { from: sqlPart`search_changes`, where: [isPending(of.table, matchRange(account))] }
+    const own = sqlPart`select total from record_counts where account_id = ${account} and resource = ${sqlPart.lit(of.table)}`
     const [row = []] = await this.select(
-      sql`select (${countQuery(pending, maxBacklog + 1)}), (${own}), (select max(id) from ${sql.ref(of.table)})`,
+      sqlPart`select (${countQuery(pending, maxBacklog + 1)}), (${own}), (select max(id) from ${sqlPart.ref(of.table)})`,
       'page',
     )
     const [backlog, total, all] = row.map(Number)
@@ -122,22 +122,22 @@ export class SqliteLists implements ListEngine {
   #searchIndex(listing: AnyListing, terms: readonly string[]): Index {
     const isExact = (term: string) => terms.length <= maxTrigrams && terms.includes(term) && isTrigram(listing, term)
     const compared = listing.search.filter((term) => !isExact(term))
-    const index = sql.ref(`${listing.of.table}_search`)
-    const found = sql`select rowid as document from ${index} where ${index} match ${buildMatch(listing, terms)}`
-    return this.#createIndex(listing, found, sql`rowid`, compared)
+    const index = sqlPart.ref(`${listing.of.table}_search`)
+    const found = sqlPart`select rowid as document from ${index} where ${index} match ${buildMatch(listing, terms)}`
+    return this.#createIndex(listing, found, sqlPart`rowid`, compared)
   }
 
   /** Returns the index of records with a term of one or two characters, which starts one of their trigrams. */
   #shortIndex(listing: AnyListing, term: string): Index {
     const end = term + lastCharacter.repeat(trigramLength - [...term].length)
-    const from = sql.ref(`${listing.of.table}_terms`)
-    const startsTrigram = sql`term >= ${term} and term <= ${end}`
-    const found = sql`select distinct doc as document from ${from}
-      where ${startsTrigram} and col in (${sql.join(listing.searchIn)})`
+    const from = sqlPart.ref(`${listing.of.table}_terms`)
+    const startsTrigram = sqlPart`term >= ${term} and term <= ${end}`
+    const found = sqlPart`select distinct doc as document from ${from}
+      where ${startsTrigram} and col in (${sqlPart.join(listing.searchIn)})`
     const others = listing.search.filter((other) => other !== term)
     // The trigrams of all accounts are read.
     const entries = { from, where: [startsTrigram] }
-    return { ...this.#createIndex(listing, found, sql`doc`, others), isSorted: false, entries }
+    return { ...this.#createIndex(listing, found, sqlPart`doc`, others), isSorted: false, entries }
   }
 
   /** Returns the index of the documents that a query finds. Their texts are compared with some terms of the search. */
@@ -146,11 +146,14 @@ export class SqliteLists implements ListEngine {
       const candidates = this.#withPending(each, found, document)
       const where = [...buildFilters(each), ...buildSearch(this, { ...each, search: compared })]
       if (where.length === 0) return candidates
-      const from = sql`${candidates.from} cross join ${sql.ref(each.of.table)} on id = ${sql.raw(idOf)}`
+      const from = sqlPart`${candidates.from} cross join ${sqlPart.ref(each.of.table)} on id = ${sqlPart.raw(idOf)}`
       return { ...candidates, from, where }
     }
     // Without pending records, which are few, the size is exact enough for a choice.
-    const entries = { from: sql`(${found} and ${document} ${matchRange(listing.account)}) as candidates`, where: [] }
+    const entries = {
+      from: sqlPart`(${found} and ${document} ${matchRange(listing.account)}) as candidates`,
+      where: [],
+    }
     return { source, isSorted: true, entries }
   }
 
@@ -159,12 +162,12 @@ export class SqliteLists implements ListEngine {
     const { of, account } = listing
     const range = matchRange(account, listing)
     const pending = isPending(of.table, range)
-    const matches = sql`
+    const matches = sqlPart`
       ${found} and ${document} ${range} and ${document} not in (select document from search_changes where ${pending})
       union all
-      select document from search_changes cross join ${sql.ref(of.table)} on id = ${sql.raw(idOf)}
-        where ${all([pending, sql`account_id = ${account}`, ...buildSearch(this, listing)])}`
-    return { from: sql`(${matches}) as matches`, id: sql.raw(idOf), sortedBy: sql`document`, where: [] }
+      select document from search_changes cross join ${sqlPart.ref(of.table)} on id = ${sqlPart.raw(idOf)}
+        where ${all([pending, sqlPart`account_id = ${account}`, ...buildSearch(this, listing)])}`
+    return { from: sqlPart`(${matches}) as matches`, id: sqlPart.raw(idOf), sortedBy: sqlPart`document`, where: [] }
   }
 }
 
@@ -172,7 +175,7 @@ export class SqliteLists implements ListEngine {
 function matchRange(account: number, { after, direction }: Pick<AnyListing, 'after' | 'direction'> = wholeRange): Sql {
   const low = after !== null && direction === 'asc' ? Math.min(after + 1, maxId) : 0
   const high = after !== null && direction === 'desc' ? Math.min(after - 1, maxId) : maxId
-  return sql`between ${documentId(account, low)} and ${documentId(account, high)}`
+  return sqlPart`between ${documentId(account, low)} and ${documentId(account, high)}`
 }
 
 const wholeRange = { after: null, direction: 'asc' } as const
@@ -182,7 +185,7 @@ function documentId(account: number, id: number): bigint {
 }
 
 function isPending(table: string, range: Sql): Sql {
-  return all([sql`resource = ${sql.lit(table)}`, sql`document ${range}`])
+  return all([sqlPart`resource = ${sqlPart.lit(table)}`, sqlPart`document ${range}`])
 }
 
 function isIndexable(listing: AnyListing, term: string): boolean {
