@@ -19,7 +19,7 @@ export function actionsOn(storage: Storage, { erase, now = Date.now }: ActionOpt
     urlSchemes: [],
     hashes: passwordSemaphores().hashes,
     onChange: () => undefined,
-    onDomainChange: async () => undefined,
+    onDomain: { onStored: () => undefined, refresh: async () => undefined },
     flush: async () => undefined,
     erase: async () => erase?.(),
     jobs,

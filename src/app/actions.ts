@@ -1,6 +1,6 @@
 /** The actions on records, for the server and for commands. */
 
-import { domainActions, type OnDomainChange } from '../domains/actions.ts'
+import { type DomainEffects, domainActions } from '../domains/actions.ts'
 import { type EraseElsewhere, finishErasures } from '../events/erasure.ts'
 import type { GroupKind } from '../events/event.ts'
 import { type DetachLinks, type FinishRemoval, removeRecord } from '../events/removal.ts'
@@ -28,7 +28,7 @@ export interface ActionParts extends Omit<LinkParts, 'hashPassword' | 'deleteLin
   readonly jobs: Jobs
   /** Deletes the clicks of permanently deleted records, and overwrites deleted rows. */
   readonly erase: () => Promise<void>
-  readonly onDomainChange: OnDomainChange
+  readonly onDomain: DomainEffects
 }
 
 /** What happens to the links of a removed record. */
@@ -48,7 +48,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
       await jobs.run({ record, record_id })
       if (isPermanent) await erase(account)
     }
-  const domains = domainActions(storage, finish('domain'), parts.onDomainChange)
+  const domains = domainActions(storage, finish('domain'), parts.onDomain)
   const spaces = spaceActions(storage, finish('space'))
   const tags = tagActions(storage, finish('tag'))
   const links = new LinkActions(storage, {

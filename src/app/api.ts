@@ -149,7 +149,10 @@ function effectsOn({ directory, clicks }: Shared) {
       directory.linkChanged(id, domain, alias)
       clicks.linkChanged()
     },
-    onDomainChange: (domain?: Domain) => (domain === undefined ? directory.refresh() : directory.domainChanged(domain)),
+    onDomain: {
+      onStored: (domain: Domain) => directory.domainChanged(domain),
+      refresh: () => directory.refresh(),
+    },
     flush: () => clicks.flush(),
     erase: () => clicks.erase(),
   }

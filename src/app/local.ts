@@ -35,7 +35,7 @@ export async function openActions(db: Storage) {
   const parts: ActionParts = {
     ...{ shortUrl: await ownShortUrls(db), urlSchemes: readUrlSchemes(), hashes: passwordSemaphores().hashes },
     onChange: () => undefined,
-    onDomainChange: async () => undefined,
+    onDomain: { onStored: () => undefined, refresh: async () => undefined },
     // The clicks are in the server. Its maintenance deletes them for permanently deleted records.
     flush: async () => undefined,
     erase: () => scrub(db.location, 'events').catch(() => undefined),

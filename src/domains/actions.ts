@@ -12,16 +12,18 @@ import { domainReversal, loggedDomains } from './reversal.ts'
 import { type Domain, storeDomain, updateDomain } from './schema.ts'
 import { countAddresses, domainRecords, insertDomain } from './store.ts'
 
-/**
- * Called after each commit and before the response, so that this process redirects correctly straight away. Gets a stored or
- * changed domain, and nothing after a removal or an undo.
- */
-export type OnDomainChange = (domain?: Domain) => void | Promise<void>
+/** Called after each commit and before the response, so that this process redirects correctly straight away. */
+export interface DomainEffects {
+  /** Gets a stored or changed domain. */
+  readonly onStored: (domain: Domain) => void
+  /** Called after a removal or an undo. */
+  readonly refresh: () => Promise<void>
+}
 
 /** Returns the functions that validate and store changes of domains. */
-export function domainActions(storage: Storage, finishRemoval: FinishRemoval, onChange: OnDomainChange) {
+export function domainActions(storage: Storage, finishRemoval: FinishRemoval, effects: DomainEffects) {
   const finish: FinishRemoval = async (...removed) => {
-    await onChange()
+    await effects.refresh()
     await finishRemoval(...removed)
   }
   return {
@@ -35,7 +37,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       return (db) => insertDomain(db, actor, name, settings)
     },
     warnings: async (_db, _account, domain) => domainWarnings(domain),
-    onStored: (domain) => onChange(domain),
+    onStored: effects.onStored,
     change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)
       const { name, ...settings } = values
@@ -46,7 +48,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
         if (all.length > 0) throw validationFailed(all)
       }
       const domain = found(await loggedDomains.change(storage, actor, id, settings, precondition), 'domain')
-      await onChange(domain.record)
+      effects.onStored(domain.record)
       return domain
     },
     /** Deletes the links and further addresses of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
@@ -71,7 +73,7 @@ export function domainActions(storage: Storage, finishRemoval: FinishRemoval, on
       if (!isGone) throw notFound('domain')
       await finish(actor, id, permanently)
     },
-    reversal: domainReversal(() => onChange(), finish) as Reversal,
+    reversal: domainReversal(effects.refresh, finish) as Reversal,
   } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 
