@@ -1,7 +1,16 @@
 import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { CachedQuery, clickLevels, query, type Row, valueById } from '../storage/schema.ts'
-import { addDay, addPeople, type DayFacts, emptyDay, ensureHour, type FactDimension, factDimensions } from './day.ts'
+import {
+  addDay,
+  addPeople,
+  type DayFacts,
+  dimensionsOfLinks,
+  emptyDay,
+  ensureHour,
+  type FactDimension,
+  valueForGroups,
+} from './day.ts'
 import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
 import { ensureSalts } from './salts.ts'
 import {
@@ -47,7 +56,7 @@ export interface CountedClick {
 /** Gets clicks just before they are committed, and again if the commit fails. */
 type OnCounted = (clicks: readonly CountedClick[]) => void
 
-/** The number of decoded days in memory. A full day takes 100 KB. */
+/** The days that a transaction decodes at once. A full day takes 100 KB. `DecodedDays` has 8 MB more. */
 const daysInMemory = 64
 const counters = { person: 'people', bot: 'bots', preview: 'previews' } as const
 
@@ -270,11 +279,10 @@ function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick, link?: 
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1
   const isGroup = link !== undefined
-  for (const dimension of factDimensions) {
-    const value = isGroup && dimension === 'rules' ? null : (click.facts?.[dimension] ?? null)
-    addPeople(breakdowns[dimension], value, click.count)
+  for (const dimension of dimensionsOfLinks) {
+    const value = (dimension === 'addresses' ? click.addressId : click.facts?.[dimension]) ?? null
+    addPeople(breakdowns[dimension], isGroup ? valueForGroups(dimension, value) : value, click.count)
   }
-  addPeople(breakdowns.addresses, isGroup ? null : (click.addressId ?? null), click.count)
   if (isGroup) addPeople(breakdowns.links, link, click.count)
 }
 

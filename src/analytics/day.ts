@@ -111,11 +111,18 @@ export function exportedDimensions({ breakdowns: { rules } }: DayFacts): readonl
   return isRuled ? factDimensions : factDimensions.filter((each) => each !== 'rules')
 }
 
+/** Returns the value by which the groups of a link count its clicks with `value`. They also count the link itself. */
+export function valueForGroups(dimension: Dimension, value: Value): Value {
+  return dimension === 'rules' || dimension === 'addresses' ? null : value
+}
+
 /** Returns a link's day as its groups count it. */
 export function shareForGroups({ hours, breakdowns }: DayFacts, link: number): DayFacts {
   const people = countPeople({ hours })
   const all = (value: Value): Breakdown => new Map(people > 0 ? [[value, people]] : [])
-  return { hours, breakdowns: { ...breakdowns, links: all(link), rules: all(null), addresses: all(null) } }
+  const shared = { ...breakdowns, links: all(link) }
+  for (const dimension of sparseDimensions) shared[dimension] = all(valueForGroups(dimension, null))
+  return { hours, breakdowns: shared }
 }
 
 /** Turns the rarest values of dimensions with too many into `other`. */

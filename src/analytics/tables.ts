@@ -218,12 +218,13 @@ const storedTogether = 64
 /** The days that a transaction reads, changes and stores. */
 export class Days {
   readonly #tx: Db
-  readonly #decoded: DecodedDays
+  readonly #decoded: DecodedDays | undefined
   readonly #days = new Map<string, Day>()
   /** The stored human clicks, by `formatKey` the day. */
   readonly #people = new Map<string, number>()
 
-  constructor(tx: Db, decoded = new DecodedDays()) {
+  /** `decoded` has days that later transactions of the caller are likely to change. */
+  constructor(tx: Db, decoded?: DecodedDays) {
     this.#tx = tx
     this.#decoded = decoded
   }
@@ -255,7 +256,7 @@ export class Days {
         rows.push({ scope: level, day, id, domain_id: domain, space_id: space, ...json })
         const name = formatKey({ level, day, id })
         // Most days with few clicks are not changed again.
-        if (this.#people.has(name)) this.#decoded.add(name, json, facts)
+        if (this.#people.has(name)) this.#decoded?.add(name, json, facts)
       }
       await this.#tx.execute(daysSaved(rows))
     }
@@ -290,7 +291,7 @@ export class Days {
     for (const row of await this.#tx.execute(daysLocked(level, day, [...accounts.keys()]))) {
       const { id, domain_id: domain, space_id: space } = row
       const name = formatKey({ level, day, id })
-      const facts = this.#decoded.take(name, row)
+      const facts = this.#decoded?.take(name, row) ?? decodeDay(row)
       this.#days.set(name, { account: accounts.get(id) as number, level, day, id, domain, space, facts })
       this.#people.set(name, row.clicks)
     }
