@@ -66,7 +66,7 @@ export const maxRssMb = { domains: 200, links: 375 } as const
 /** Maximal time to the first response after a start, as a multiple of the raw server's, by kind of database. */
 export const maxStartRatio: Readonly<Record<'domains' | 'links', number>> = { domains: 3.5, links: 5 }
 
-/** Maximal event-loop tick of any case, in responses of the raw server: their CPU time is 20 ms at 25 µs for each. */
+/** Maximal event-loop tick of any case, as a multiple of the CPU time of a raw response: 800 times 10 to 13 µs are 8 to 10 ms. */
 export const maxTickResponses = 800
 
 /** Bounds of `clicks.ts`: disk space, and the times as multiples of the time to show a link, which is about a millisecond. */
