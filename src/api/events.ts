@@ -81,7 +81,7 @@ export const exportEvents: Operation = describeExport({
   tag,
   summary: 'Export events',
   description:
-    'Downloads all events that match, oldest first, as a file of any length. In `csv`, `actor` and `changes` are JSON.',
+    'Downloads all events that match, oldest first, as `GET /links/export` does. In `csv`, `actor` and `changes` are JSON.',
   scope: 'events:read',
   query: exportEventsQuery,
   refused: { format: 'xlsx', record_id: '1', actor_id: '1' },

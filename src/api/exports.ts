@@ -24,17 +24,11 @@ export const exportFormat = optional(
 
 const mediaTypes = { csv: 'text/csv; charset=utf-8', jsonl: 'application/x-ndjson' } as const
 
-const fileNotes =
-  'The first row of `csv` has the names of the fields, and null is an empty cell. A cell that a spreadsheet could run as a formula starts with an apostrophe. If the export fails midway, the server closes the connection before the end of the body.'
-
-/** Returns the operation of an export. `description` says what is in the file. */
-export function describeExport(
-  described: Pick<Operation, 'id' | 'path' | 'tag' | 'summary' | 'description' | 'scope' | 'query' | 'refused'>,
-): Operation {
+/** Returns the operation of an export. */
+export function describeExport(described: Omit<Operation, 'method' | 'success' | 'failures'>): Operation {
   return {
     ...described,
     method: 'GET',
-    description: `${described.description} ${fileNotes}`,
     success: {
       status: 200,
       description: 'The file.',

@@ -225,7 +225,8 @@ const labels: Readonly<Partial<Record<RecordKind, Readonly<Record<string, string
   tag: tagLabels,
   key: { expires_at: 'Expires on' },
   account: { key_sign_in: 'Sign-in with API keys' },
-  invitation: { expires_at: 'Expires on' },
+  member: { access_ends_at: 'End of access' },
+  invitation: { expires_at: 'Expires on', access_ends_at: 'End of access' },
 }
 
 /** Returns what people call a field. */

@@ -14,7 +14,7 @@ export interface StaticContent {
 }
 
 /** Within 10% of the smallest size, in a sixtieth of the time. Unauthenticated clients can cause compression. */
-const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }
 
 /** Compresses the text. `type` is its media type, with the charset. */
 export async function staticContent(type: string, text: string): Promise<StaticContent> {

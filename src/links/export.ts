@@ -27,7 +27,7 @@ export const exportLinks: Operation = describeExport({
   tag: linkOperations.list.tag,
   summary: 'Export links',
   description:
-    'Downloads all links that match, in ascending order of `id`, as a file of any length. In `csv`, `tags` has commas between the names. `POST /links/bulk` accepts the file.',
+    'Downloads all links that match, in ascending order of `id`, as a file of any length. The first row of `csv` has the names of the fields. Null is an empty cell, and `tags` has commas between the names. A cell that a spreadsheet could run as a formula starts with an apostrophe, which `POST /links/bulk` removes. If the export fails midway, the server closes the connection before the end of the body.',
   scope: 'links:read',
   query: exportQuery,
   refused: { format: 'xlsx', status: 'lost' },

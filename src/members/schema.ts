@@ -29,8 +29,7 @@ const emailAddress: Rule<string> = {
   },
 }
 
-const accessEnd =
-  'When the access ends: the member is removed then, their sessions end, and the keys that they created are revoked.'
+const accessEnd = 'When the member is removed, as `DELETE` does.'
 
 const accessEndTime: Rule<string> = {
   schema: Type.String({ description: `${accessEnd} In the future, in RFC 3339, or \`YYYY-MM-DD HH:MM\` in UTC.` }),
@@ -50,7 +49,7 @@ const memberSchema = Type.Object(
       'The email address that OpenID Connect has verified, otherwise the one of the invitation.',
     ),
     role: Type.Enum([...roles], { description: 'What the member may do: the scopes of the role.' }),
-    access_ends_at: orNull(timeSchema(accessEnd), `${accessEnd} Null if the access has no end.`),
+    access_ends_at: orNull(timeSchema(accessEnd), accessEnd),
     sign_in: Type.Array(Type.Enum(['oidc', 'passkey']), {
       description: 'How the member can sign in, except with a one-time link.',
     }),
@@ -95,10 +94,10 @@ const invitationFields = {
   name: orNull(Type.String(), 'The suggested name of the member.'),
   email: orNull(Type.String(), 'Someone who joins by OpenID Connect must have this verified email address.'),
   role: Type.Enum([...roles], { description: 'The role of the new member.' }),
-  access_ends_at: orNull(timeSchema(accessEnd), 'When the access of the new member ends. Null if it has no end.'),
+  access_ends_at: orNull(timeSchema(accessEnd), accessEnd),
   created_by,
   expires_at: timeSchema(
-    'The time when the invitation expires: 7 days after its creation, or when the access ends if that is earlier.',
+    'The time when the invitation expires: 7 days after its creation, or at `access_ends_at` if that is earlier.',
   ),
   created_at: timestamps.created_at,
 }

@@ -57,7 +57,11 @@ test('undoes the changes that the filters show, but not what was undone or redon
   // The page doesn't know this change.
   const later = await owner.link({ alias: 'later', title: 'Kept' })
   await send('PATCH', `/links/${later.id}`, { json: { title: 'Changed later' } })
-  const after = await browser.follow(await browser.submit(page, '/app/history/undo'))
+  const { page: question } = await browser.submit(page, '/app/history/undo')
+  assert.equal(question.heading, 'Undo 2 changes?')
+  assert.match(question.text, /Someone changed the title of 2 links\./)
+  assert.equal((await send('GET', `/links/${id}`)).body.data.title, 'Two')
+  const after = await browser.follow(await browser.submit(question, '/app/history/undo'))
   assert.match(after.page.said.join(), /^Change undone\. Changed the title of 2 links\./)
   assert.equal((await send('GET', `/links/${id}`)).body.data.title, 'Old')
   assert.equal((await send('GET', `/links/${later.id}`)).body.data.title, 'Changed later')

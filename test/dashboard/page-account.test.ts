@@ -18,7 +18,7 @@ async function stateOf({ send }: Place): Promise<unknown> {
 
 for (const [title, path, action, values] of [
   ['an invitation of an owner', '/app/people/invite', '/app/people', { name: 'Olga', role: 'owner' }],
-  ['a key for everything', '/app/keys/new', '/app/keys', { name: 'Key', '*': 'true', expires: 'never' }],
+  ['a key for everything', '/app/keys/new', '/app/keys', { name: 'Key', task: 'everything', expires: 'never' }],
   ['the name of the account', '/app/account', '/app/account', { name: 'Renamed' }],
 ] as readonly [string, string, string, Form][]) {
   test(`${title} is stored only by a form that names the account of the session`, async () => {

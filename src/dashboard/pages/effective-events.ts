@@ -10,10 +10,10 @@ const maxRead = 5 * maxReversed
 
 interface EffectiveEvents {
   /** Newest first, at most `maxReversed`. */
-  readonly ids: readonly number[]
+  readonly effective: readonly StoredEvent[]
   /** The id of the newest event of the list; 0 if it is empty. */
   readonly newest: number
-  /** Whether the list has no other event whose effect is there. */
+  /** Whether the list has no other such event. */
   readonly isWhole: boolean
 }
 
@@ -33,7 +33,7 @@ export async function findEffective(storage: Storage, account: number, list: Pag
   }
   const now = Date.now()
   const isOpen = (event: StoredEvent) => event.undoneBy === null && (undoableUntil(event) ?? 0) > now
-  const ids = events.filter((event) => isOpen(event) && hasEffect(event)).map(({ id }) => id)
-  const isWhole = events.length < maxRead && ids.length <= maxReversed
-  return { ids: ids.slice(0, maxReversed), newest: events[0]?.id ?? 0, isWhole }
+  const effective = events.filter((event) => isOpen(event) && hasEffect(event))
+  const isWhole = events.length < maxRead && effective.length <= maxReversed
+  return { effective: effective.slice(0, maxReversed), newest: events[0]?.id ?? 0, isWhole }
 }

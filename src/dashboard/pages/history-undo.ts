@@ -9,7 +9,7 @@ import { findEvent, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { idList } from '../../forms/id-list.ts'
 import { positiveInteger } from '../../forms/rules.ts'
-import { labelField } from '../../history/sentences.ts'
+import { labelField, sampleSize } from '../../history/sentences.ts'
 import { failures } from '../../http/failures.ts'
 import { html } from '../../http/html.ts'
 import { quantity } from '../../lib/format.ts'
@@ -20,8 +20,9 @@ import type { Notice } from '../notice-messages.ts'
 import { withdrawOffer } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
-import { renderRecord } from '../parts/changes.ts'
+import { renderBatch, renderRecord } from '../parts/changes.ts'
 import { formMessages } from '../parts/fields.ts'
+import { confirmation } from '../parts/messages.ts'
 import { formZone } from '../parts/time-zones.ts'
 import { valuesIn } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
@@ -61,6 +62,7 @@ async function undo(request: PageRequest, services: Services): Promise<PageConte
   const { actor, fields } = request
   const { batch } = valuesIn(batchForm, { batch: fields.batch })
   const next = fields.next === undefined ? historyHome : returnPath(fields.next)
+  if (fields.filter !== undefined && fields.confirmed !== 'true') return askFirst(request, services, next)
   const { done, stayed, isOver } = await undoWanted(request, services, batch)
   const page = isOver ? remainingPage(next, done) : batch === null ? next : batchPage(batch)
   const [count, failed] = [done.length, stayed.length]
@@ -84,7 +86,7 @@ async function undoWanted(request: PageRequest, services: Services, batch: strin
   const { reversals } = services
   if (batch !== null) return undoParts(reversals.undoBatch(actor, batch))
   if (fields.filter !== undefined) {
-    const ids = await findShown(request, services)
+    const ids = (await findShown(request, services)).map(({ id }) => id)
     return undoParts(reversals.undoEvents(actor, ids))
   }
   if (fields.events === undefined) return undoEvent(services, actor, positiveInteger(String(fields.event)) ?? 0)
@@ -93,15 +95,43 @@ async function undoWanted(request: PageRequest, services: Services, batch: strin
   return undoParts(reversals.undoEvents(actor, ids))
 }
 
-/** Returns the ids of the events that the page has shown under its filters. Throws `validation_failed`. */
-async function findShown(request: PageRequest, { storage }: Services): Promise<readonly number[]> {
+/** Asks before all changes under the filters of a page are undone, because that may delete domains and many links. */
+async function askFirst(request: PageRequest, services: Services, next: string): Promise<PageContent> {
+  const { filter, newest } = request.fields
+  const events = await findShown(request, services)
+  const types = Map.groupBy(events, ({ record, action }) => `${record}.${action}`)
+  const counts = [...types.values()].flatMap(([event, ...others]) => {
+    const all = others.length + 1
+    return event === undefined ? [] : [{ ...event, first: event.id, all, open: all, undone: 0 }]
+  })
+  const sample = [...types.values()].flatMap((some) => some.slice(0, sampleSize))
+  const context = await loadEntryContext({ ...services, timeZone: formZone(request) }, request.actor, sample, next)
+  const changes = quantity(events.length, 'change')
+  return confirmation({
+    title: `Undo ${changes}?`,
+    section: 'history',
+    action: `${historyHome}/undo`,
+    notes: html`<p>Someone ${renderBatch({ counts, isLarger: false, sample }, context)}.</p>`,
+    consequences: [
+      'What was created is deleted, what was deleted returns, and what was changed gets its previous values.',
+      'Changes that others have built on stay, and the next page names them. For 30 days, you can undo this undo.',
+    ],
+    verb: `Undo ${changes}`,
+    cancel: next,
+    fields: { filter: String(filter), newest: String(newest), next, confirmed: 'true' },
+    weight: 'primary',
+  })
+}
+
+/** Returns the events that the page has shown under its filters. Throws `validation_failed`. */
+async function findShown(request: PageRequest, { storage }: Services): Promise<readonly StoredEvent[]> {
   const { account, fields } = request
   const query = eventsQuery.check(Object.fromEntries(new URLSearchParams(String(fields.filter))))
   if (query instanceof Failure) throw query
   const newest = positiveInteger(String(fields.newest))
   if (newest === undefined) throw validationFailed([new Refusal('required').at('newest')])
   const page = readEventPage({ ...query, page: null, after: null }, new Calendar([[formZone(request), 0]]))
-  return (await findEffective(storage, account, { ...page, after: newest + 1 })).ids
+  return (await findEffective(storage, account, { ...page, after: newest + 1 })).effective
 }
 
 function chooseNotice(count: number, failed: number): Notice {

@@ -217,11 +217,11 @@ async function undoShown(
 ): Promise<Html | null> {
   const isAll = list.href(noFilters) === list.href({})
   if (isAll || list.query.batch_id !== null || !mayReverse(viewer, rows)) return null
-  const { ids, newest, isWhole } = await findEffective(storage, viewer.account, list.request)
-  if (ids.length < 2) return null
+  const { effective, newest, isWhole } = await findEffective(storage, viewer.account, list.request)
+  if (effective.length < 2) return null
   const filter = new URL(list.href({ per_page: null }), 'http://localhost').search
   const fields = { filter, newest: String(newest), next: list.currentHref }
-  const label = `Undo ${isWhole ? 'these' : 'the latest'} ${formatCount(ids.length)}`
+  const label = `Undo ${isWhole ? 'these' : 'the latest'} ${formatCount(effective.length)}`
   return postButton({ label, weight: 'link-like', action: `${historyHome}/undo`, fields })
 }
 

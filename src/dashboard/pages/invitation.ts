@@ -60,7 +60,7 @@ function issuedPage({ invitation: { record } }: IssuedInvitation, url: string, r
   const account = request.session.account.name
   const zone = formZone(request)
   const until = exactTime(expires_at, zone)
-  const end = access_ends_at === null ? '' : ` Your access ends at ${exactTime(access_ends_at, zone)}.`
+  const end = access_ends_at === null ? '' : ` Your access ends: ${exactTime(access_ends_at, zone)}.`
   const text = `${record.name === null ? 'Hello' : `Hello ${record.name}`},
 
 you’re invited to “${account}” on Waymark as ${role}. Open this link to join:

@@ -113,6 +113,9 @@ function invitationSection(invitations: readonly InvitationRow[], { actor }: Pag
       { label: 'Role', cell: ({ role }) => capitalize(role) },
       { label: 'Invited by', leaves: 3, cell: ({ inviter }) => inviter && html`<bdi>${inviter}</bdi>` },
       { label: 'Expires', cell: ({ expires_at }) => timeAgo(expires_at, now) },
+      ...(invitations.some(({ access_ends_at }) => access_ends_at !== null)
+        ? [{ label: 'Access ends', cell: ({ access_ends_at: at }: InvitationRow) => at && timeAgo(at, now) }]
+        : []),
       {
         label: 'Actions',
         kind: 'menu',

@@ -22,8 +22,8 @@ export function roleField(state: FormState): Html {
 
 /** Renders the control `access_ends_at`, a time in a zone. */
 export function accessEndField(state: FormState, zone: string): Html {
-  const help = 'At this time, the member is removed, with their sessions and API keys. Empty: no end.'
-  return html`${zoneFields(zone)}${timeField(state, { name: 'access_ends_at', label: 'Access ends (optional)', help }, zone)}`
+  const help = 'Optional. At this time, the member is removed, with their sessions and API keys.'
+  return html`${zoneFields(zone)}${timeField(state, { name: 'access_ends_at', label: 'End of access', help }, zone)}`
 }
 
 const methodNames = { oidc: 'Single sign-on', passkey: 'Passkey' } as const
