@@ -7,6 +7,7 @@ import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { HeldJob, Jobs } from '../jobs/jobs.ts'
 import { addJob, findJob, holdJob, type Lease, pauseMs } from '../jobs/store.ts'
+import { compareText } from '../lib/text.ts'
 import { type EventAction, isReversibleRecord, type ReversibleKind } from '../record-kinds.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Times } from '../storage/records.ts'
@@ -39,7 +40,7 @@ export interface Reversal {
    */
   readonly change: (tx: Db, actor: Actor, id: number, values: Values, at: string) => Promise<Effect>
   /** Returns the place of a record with these values among those that a transaction changes; by default, the newest event is first. */
-  readonly orderOf?: (values: Values) => string
+  readonly readOrder?: (values: Values) => string
   /** Deletes records that had been created or restored. Takes the clicks of imported ones out of all totals. */
   readonly remove: (tx: Db, actor: Actor, ids: readonly number[], imported: ReadonlySet<number>) => Promise<Effect>
   /** Stores deleted records again under their ids, from what their events have kept. */
@@ -280,7 +281,7 @@ export class Reversals {
     }
   }
 
-  /** Reverses events, newest first. Changes nothing for an event that is undone, or is no part of `of`. Returns the events. */
+  /** Reverses events, newest first, but similar changes in the order of `readOrder`. Changes nothing for an event that is undone, or is no part of `of`. Returns the events. */
   async #reverse(tx: Db, actor: Actor, ids: readonly number[], { of, lease, waits }: Manner) {
     const { kinds } = this.#parts
     if (lease !== undefined) await holdJob(tx, lease)
@@ -374,9 +375,9 @@ const changeAll: ReverseAll = (kind, tx, actor, events, current) => {
   const changes = events.map((event) => {
     const now = valuesFor(event, current)
     const values = previousValues(event, now)
-    return { event, values, order: kind.orderOf?.({ ...now, ...values }) ?? '' }
+    return { event, values, order: kind.readOrder?.({ ...now, ...values }) ?? '' }
   })
-  const sorted = changes.toSorted((one, other) => (one.order < other.order ? -1 : Number(one.order > other.order)))
+  const sorted = changes.toSorted((one, other) => compareText(one.order, other.order))
   return inTurn(sorted, ({ event: { recordId, at }, values }) => kind.change(tx, actor, recordId, values, at))
 }
 

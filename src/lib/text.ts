@@ -15,6 +15,11 @@ export function foldCase(sent: string): string {
   return folded.normalize('NFC')
 }
 
+/** Compares texts by UTF-16 code units, for `sort`. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b)
+}
+
 /** Returns the text in NFC (UAX #15), as `foldCase` does. */
 export function composeText(text: string): string {
   return isAscii.test(text) || longMarks.test(text) ? text : text.normalize('NFC')

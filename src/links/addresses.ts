@@ -1,5 +1,5 @@
 /** The addresses of links: a main one, of which the link has a copy, and further ones. Two unique indexes decide which are free. */
-import { foldCase } from '../lib/text.ts'
+import { compareText, foldCase } from '../lib/text.ts'
 import { addressKey, parseAlias } from '../names/alias.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, parts } from '../storage/port.ts'
@@ -136,7 +136,7 @@ export async function insertAddresses(
   const rows = addresses.map((address) => rowOf(account, address, now))
   const sorted = rows
     .map((row) => ({ row, key: orderAddress(row.domain_id, row.alias_folded) }))
-    .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
+    .sort((a, b) => compareText(a.key, b.key))
   const stored: StoredAddress[] = []
   // Rows with ids have other columns.
   for (const group of Map.groupBy(sorted, ({ row }) => 'id' in row).values()) {

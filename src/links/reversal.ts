@@ -62,7 +62,7 @@ export function linkReversal(actions: LinkActions): Reversal {
         for (const address of addresses ?? []) actions.onStored({ ...address, id })
       }
     },
-    orderOf: ({ domain_id, alias }) => orderAddress(Number(domain_id), foldCase(String(alias))),
+    readOrder: ({ domain_id, alias }) => orderAddress(Number(domain_id), foldCase(String(alias))),
     remove: async (tx, actor, ids, imported) => {
       await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null, uncounted: imported })
       return () => {
