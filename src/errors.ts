@@ -72,6 +72,8 @@ interface FailureFacts {
   readonly version?: string
   /** What is wrong with the database, if known. */
   readonly reason?: DatabaseTrouble
+  /** Whether the database has certainly rolled back the transaction, and may be available for others. */
+  readonly isRolledBack?: boolean
   readonly cause?: unknown
 }
 
@@ -215,8 +217,19 @@ export function idempotencyInProgress(): Failure {
 
 /** The database did not respond, or failed. Nothing was stored, unless the connection broke during the commit. */
 export function databaseUnavailable(cause: unknown, reason?: DatabaseTrouble): Failure {
-  const facts = { retryAfter: 1, ...(reason && { reason }), cause }
-  return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', facts)
+  return new Failure('database_unavailable', unavailable, { retryAfter: 1, ...(reason && { reason }), cause })
+}
+
+/** The database rolled back one transaction, which waited or ran for too long, or was in conflict with others. */
+export function transactionRolledBack(cause: unknown): Failure {
+  return new Failure('database_unavailable', unavailable, { retryAfter: 1, isRolledBack: true, cause })
+}
+
+const unavailable = 'The database is not available right now. Try again shortly.'
+
+/** Returns whether other transactions would fail with this error too, because it is about the database or its load. */
+export function affectsOthers(error: unknown): boolean {
+  return error instanceof Failure && !error.facts.isRolledBack
 }
 
 /** The server rejects the request, because it could not respond in time. */

@@ -46,7 +46,7 @@ export function buildApp(options: AppOptions) {
   })
   const ops = opsListener({
     ...measured,
-    meters: { database: storage.meters, directory: directory.meters, clicks: clicks.meters, sink: clicks.sinkMeters },
+    meters: listMeters(options, shared, api),
     isServed: (domain) => directory.hasDomain(domain),
     storage,
     listener: api.listener,
@@ -72,6 +72,12 @@ export function buildApp(options: AppOptions) {
     measured,
     directory,
   }
+}
+
+/** Returns the meters by the first word of their metrics. */
+function listMeters({ storage }: AppOptions, { directory, clicks }: Shared, { actions }: ReturnType<typeof buildApi>) {
+  const [database, links] = [storage.meters, actions.links.meters]
+  return { database, directory: directory.meters, links, clicks: clicks.meters, sink: clicks.sinkMeters }
 }
 
 /** Closes services in order, even if one of them fails. Throws the first error at the end. */

@@ -1,11 +1,11 @@
 import type { Actor } from '../access/actor.ts'
 import { checkedChange, deletionQuery } from '../api/handlers.ts'
-import { Failure, found, notFound, validationFailed } from '../errors.ts'
+import { affectsOthers, found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import { type Fields, readText } from '../http/form-encoding.ts'
 import { Batcher } from '../lib/batcher.ts'
 import { Ticks } from '../lib/ticks.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import type { Db, Meter, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import type { Violation } from '../violations.ts'
 import { changeLink } from './batch-changes.ts'
@@ -42,14 +42,15 @@ export interface AppliedRow {
 
 type LinkOfActor = LinkInsertion & { readonly actor: Actor }
 
-/** The requests that one transaction stores together. More would block the event loop for too long. */
-const maxTogether = 32
-
 /** Validates and stores changes of links, for the API, the dashboard and the command line. */
 export class LinkActions {
   readonly #storage: Storage
   readonly #parts: LinkParts
-  readonly #insertions = new Batcher((links: readonly LinkOfActor[]) => this.#insertAll(links), maxTogether)
+  /** By account. */
+  readonly #insertions = new Batcher<number, LinkOfActor, Outcome>((links) => this.#insertAll(links))
+  readonly meters: readonly Meter[] = [
+    { name: 'waiting_stores', help: 'Requests that wait to store a link.', value: () => this.#insertions.length },
+  ]
 
   constructor(storage: Storage, parts: LinkParts) {
     this.#storage = storage
@@ -66,7 +67,7 @@ export class LinkActions {
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
     return async (db) => {
       if (db !== this.#storage) return insertLink(db, actor, link, this.#parts.shortUrl)
-      return succeeded(await this.#insertions.add(`${actor.account} ${link.domain_id}`, { ...link, actor }))
+      return succeeded(await this.#insertions.add(actor.account, { ...link, actor }))
     }
   }
 
@@ -76,9 +77,9 @@ export class LinkActions {
     try {
       return await this.#storage.write(insertion(actor, { kind: 'store', rows: links }, this.#parts.shortUrl))
     } catch (error) {
-      if (error instanceof Failure) throw error
-      // An error that only one of them causes must not fail the others.
-      if (links.length === 1) return [Promise.reject(error)]
+      if (links.length === 1 || affectsOthers(error)) throw error
+      // One of them causes it, e.g. by waiting for an alias of another transaction. It must not fail the others, nor delay them
+      // further: they don't wait for each other.
       return links.map(async (link) => (await this.#insertAll([link]))[0] as Outcome)
     }
   }

@@ -57,21 +57,15 @@ export async function findLinkWarnings(
   }
 }
 
-/** The links that one query is about. */
-const maxTogether = 32
-
 /** Returns the function that finds the warnings about one link. Outside of transactions, links of an account share queries. */
 export function linkWarnings(storage: Storage, shortUrl: ShortUrl) {
   const find = async (db: Db, account: number, links: readonly WarnedLink[]) => {
     const warningsOf = await findLinkWarnings(db, account, links, { shortUrl })
     return links.map(warningsOf)
   }
-  const together = new Batcher(
-    (links: readonly WarnedLink[], account) => find(storage, Number(account), links),
-    maxTogether,
-  )
+  const together = new Batcher((links: readonly WarnedLink[], account: number) => find(storage, account, links))
   return async (db: Db, account: number, link: WarnedLink): Promise<readonly Warning[]> =>
-    db === storage ? together.add(String(account), link) : ((await find(db, account, [link]))[0] ?? [])
+    db === storage ? together.add(account, link) : ((await find(db, account, [link]))[0] ?? [])
 }
 
 /** At most one for each host, short URL and entity. */

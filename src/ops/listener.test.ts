@@ -155,6 +155,7 @@ test('measures the process, its event loop, its database and its version', async
     /^waymark_database_commit_group_size_sum [1-9]/m,
     /^waymark_database_thread_seconds_count 2$/m,
     /^waymark_database_waiting_transactions 0$/m,
+    /^waymark_links_waiting_stores 0$/m,
     /^process_resident_memory_bytes [1-9]/m,
     /^process_cpu_seconds_total /m,
     /^nodejs_active_handles\{type="\w+"\} [1-9]/m,

@@ -4,15 +4,18 @@ import {
   databaseUnavailable,
   Failure,
   ForeignKeyViolation,
+  transactionRolledBack,
   UniqueViolation,
 } from '../../errors.ts'
 
 /**
  * SQLSTATEs that mean that the database is unavailable, not that the program is wrong. Classes: lost connections (08),
  * rejected logins (28), exhausted resources (53), shutdowns and timeouts (57), system errors (58). Single codes: missing
- * database, serialization failure, deadlock, unavailable lock, standby, idle transaction, damaged data.
+ * database, standby, idle transaction, damaged data.
  */
-const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34]$|XX00[12]$)/
+const unavailable = /^(08|28|53|57|58|3D000$|25006$|25P0[34]$|XX00[12]$)/
+/** Serialization failure, deadlock, unavailable lock, and a statement that ran for too long or was cancelled. */
+const rolledBack = /^(40001|40P01|55P03|57014)$/
 
 /** Converts an error of a query to `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation`, or returns it unchanged. */
 export function translated(error: unknown): unknown {
@@ -22,6 +25,7 @@ export function translated(error: unknown): unknown {
   if (isMixUp(error)) {
     return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
   }
+  if (rolledBack.test(state)) return transactionRolledBack(error)
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 

@@ -1,7 +1,8 @@
-import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
-import { databaseUnavailable, overloaded } from '../../errors.ts'
+import { databaseUnavailable } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
+import { gather, requireRoom } from '../../lib/queue.ts'
 import { createCompiler } from '../compiler.ts'
 import { createTransaction, type Meter, type Transaction } from '../port.ts'
 import { formatSql, type Sql } from '../sql-text.ts'
@@ -9,8 +10,6 @@ import { type Connection, isBusy, type SqlText } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
 const maxGroupSize = 128
-/** Further transactions are rejected. */
-const maxQueueLength = 10_000
 /** How long a transaction waits for another process's write lock. Milliseconds. */
 const maxLockMs = 5_000
 const lockRetryMs = 1
@@ -74,7 +73,7 @@ export class GroupCommit {
 
   #enqueue<T>(run: () => T | Promise<T>, isSingleStatement: boolean): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#queue.length >= maxQueueLength) throw overloaded('Too many writes are waiting. Try again shortly.')
+      requireRoom(this.#queue.length)
       const since = performance.now()
       this.#queue.push({ since, run, isSingleStatement, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
@@ -88,7 +87,7 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      await this.#gather()
+      await gather(this.#queue, maxGroupSize)
       const group = this.#queue.splice(0, maxGroupSize)
       try {
         for (const settle of await this.#commit(group)) settle()
@@ -97,15 +96,6 @@ export class GroupCommit {
       }
     }
     this.#running = undefined
-  }
-
-  /** Resolves after the first event-loop tick without new writes, or when the group is full. */
-  async #gather(): Promise<void> {
-    let before: number
-    do {
-      before = this.#queue.length
-      await nextTick()
-    } while (before < this.#queue.length && this.#queue.length < maxGroupSize)
   }
 
   /** Returns functions that settle the writes. Throws if the commit fails. */
