@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { actionsOn } from '../../test/actions.ts'
 import { withMethods } from '../../test/failing-storage.ts'
-import { insertLink, newDomain, plainLink, twoNodes } from '../../test/links.ts'
+import { newDomain, twoNodes } from '../../test/links.ts'
 import { execute } from '../../test/postgres.ts'
 import { eventually } from '../../test/processes.ts'
 import { type Actor, systemActor } from '../access/actor.ts'
@@ -127,10 +127,14 @@ for (const limit of ['lock_timeout', 'statement_timeout']) {
     t.after(() => limited.close())
     const actor = systemActor(account)
     const [holder, locked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    // Only the address: a link would also hold a part of the total of links, which one of 16 connections shares.
+    const address = { account_id: account, link_id: 0, domain_id: domain, alias: 'held', alias_folded: 'held' }
+    const row = { ...address, exact: 0, legacy: 0, main: 1, clicks: 0, created_at: new Date().toISOString() }
     const held = storage.write(async (tx) => {
-      await insertLink(tx, actor, { id: domain, name: 'go.acme.com' }, { ...plainLink, alias: 'held' })
+      await tx.execute(query.insertInto('addresses').values(row))
       locked.resolve()
       await holder.promise
+      throw new Error('rolled back')
     })
     await locked.promise
     const { links } = actionsOn(limited).actions
@@ -144,7 +148,7 @@ for (const limit of ['lock_timeout', 'statement_timeout']) {
     await eventually(isBatchRunning)
     const results = await Promise.allSettled([...first, ...['e', 'f', 'g'].map(store)])
     holder.resolve()
-    await held
+    await assert.rejects(held, { message: 'rolled back' })
     const outcomes = results.map((result) =>
       result.status === 'fulfilled' ? result.value.record.alias : result.reason.code,
     )

@@ -319,9 +319,9 @@ for (const [by, heard] of [
     const domain = directory.domainNamed('go.acme.com') as ServedDomain
     const { promise, resolve } = Promise.withResolvers<void>()
     watched.held = promise
-    watched.lookups = 0
+    watched.reads = 0
     const old = directory.findAppLinks(domain)
-    await eventually(() => watched.lookups === 1)
+    await eventually(() => watched.reads === 1)
     watched.held = Promise.resolve()
     await change('[{"include": "a"}]')
     if (heard) await directory.refresh()
