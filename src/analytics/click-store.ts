@@ -56,7 +56,7 @@ export interface CountedClick {
 /** Gets clicks just before they are committed, and again if the commit fails. */
 type OnCounted = (clicks: readonly CountedClick[]) => void
 
-/** The days that a transaction decodes at once. A full day takes 100 KB. `DecodedDays` has 8 MB more. */
+/** The days that a transaction decodes together. A full day takes 100 KB. `DecodedDays` has 8 MB more. */
 const daysInMemory = 64
 const counters = { person: 'people', bot: 'bots', preview: 'previews' } as const
 

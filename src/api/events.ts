@@ -166,7 +166,7 @@ export const reverseEvents: Operation = {
   path: '/events/undo',
   tag,
   summary: 'Undo several events',
-  description: `Undoes up to ${formatCount(maxReversed)} events, newest first: those with the same \`batch_id\`, or those in \`event_ids\`. Send one of the two. Events succeed or fail independently. For a batch, repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
+  description: `Undoes up to ${formatCount(maxReversed)} events, newest first: the events with this \`batch_id\`, or the \`event_ids\`. Send one of the two. Events succeed or fail independently. For a batch, repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
   scope: null,
   body: { name: 'UndoEvents', form: reversedForm, example: { batch_id: example.batch_id } },
   refused: { batch_id: '' },

@@ -39,21 +39,21 @@ export function describeExport(described: Omit<Operation, 'method' | 'success' |
   }
 }
 
-/** What is exported, and how. */
+/** An export of one kind of record. */
 export interface Exported<Query, Row> {
   readonly query: Form<Query>
-  /** The plural of the records, for the name of the file. */
+  /** The plural noun, for the name of the file. */
   readonly name: string
-  /** The fields of a record, in order. */
+  /** The columns, in order. */
   readonly fields: readonly string[]
   readonly read: (account: number, query: Query) => Promise<AsyncIterable<readonly Row[]>>
-  /** Returns a row as the API shows it at a time, in RFC 3339. */
+  /** Returns the API's record of a row at the time `now` (RFC 3339). */
   readonly format: (row: Row, now: string) => object
   /** Returns a value of a record as a cell. */
   readonly cell: (value: never) => string | number | null
 }
 
-/** Adds an export to the API. `downloads` bounds those that run at the same time. */
+/** Adds an export to the API. `downloads` limits simultaneous exports. */
 export function exportRoute<Query extends { readonly format: Format }, Row>(
   api: Api,
   operation: Operation,

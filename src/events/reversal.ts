@@ -10,11 +10,9 @@ import { addJob, findJob, holdJob, type Lease, pauseMs } from '../jobs/store.ts'
 import { compareText } from '../lib/text.ts'
 import { type EventAction, isReversibleRecord, type ReversibleKind } from '../record-kinds.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import type { Times } from '../storage/records.ts'
 import { type GroupKind, splitImported, type Values } from './event.ts'
 import { type KeptOfChange, previousValues, requireValuesAfter, withoutThose } from './previous-values.ts'
-import type { LoggedRecords } from './records.ts'
-import { type FinishRemoval, hasLinks } from './removal.ts'
+import { hasLinks } from './removal.ts'
 import {
   findEvent,
   findEvents,
@@ -48,49 +46,11 @@ export interface Reversal {
 }
 
 /** Reverses something for one record after another. */
-async function inTurn<T>(items: readonly T[], reverse: (item: T) => Promise<Effect>): Promise<Effect> {
+export async function inTurn<T>(items: readonly T[], reverse: (item: T) => Promise<Effect>): Promise<Effect> {
   const effects: Effect[] = []
   for (const item of items) effects.push(await reverse(item))
   return async () => {
     for (const effect of effects) await effect()
-  }
-}
-
-interface GroupParts<Shown extends Times & { readonly id: number }, Kept> {
-  readonly records: LoggedRecords<Shown>
-  /** Sets fields to previous values. */
-  readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<unknown>
-  /** Stores a deleted record again, from what its event has kept. */
-  readonly restore: (tx: Db, actor: Actor, kept: Kept) => Promise<unknown>
-  readonly finish: FinishRemoval
-  /** What happens after a change or a restoration. */
-  readonly effect?: Effect
-}
-
-/** Returns how events of domains, spaces or tags are reversed. */
-export function groupReversal<Shown extends Times & { readonly id: number }, Kept>({
-  records,
-  change,
-  restore,
-  finish,
-  effect = () => undefined,
-}: GroupParts<Shown, Kept>): Reversal {
-  return {
-    valuesOf: (tx, account, ids) => records.lockedValues(tx, account, ids),
-    change: async (tx, actor, id, values) => {
-      await change(tx, actor, id, values)
-      return effect
-    },
-    remove: (tx, actor, ids) =>
-      inTurn(ids, async (id) => {
-        await records.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-        return () => finish(actor, id, false)
-      }),
-    restore: (tx, actor, all) =>
-      inTurn(all as readonly Kept[], async (kept) => {
-        await restore(tx, actor, kept)
-        return effect
-      }),
   }
 }
 

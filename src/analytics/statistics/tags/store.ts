@@ -49,7 +49,7 @@ export async function tagDays(storage: Storage, account: number, tag: number, ra
   // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
   const removed = await storage.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
   const rows = links > maxLookups ? links : await countRows(storage, account, range, links)
-  // Looks up each link on each day, or compares all links of each day with those of the tag: a plus keeps SQLite from lookups.
+  // Looks up each link on each day, or filters all links of each day by the tag. The plus prevents lookups on SQLite.
   const known = rows < links ? sql<number>`+${id}` : id
   const size = dayBatchSizes.find((days) => days * rows <= maxLinkDays) ?? 1
   return parts(listDays(range), size)
